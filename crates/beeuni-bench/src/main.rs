@@ -37,7 +37,8 @@ fn main() -> Outcome<()> {
     let mut report = Report::default();
     runtime.block_on(async {
         rounds::calls(&programs, &mut report).await?;
-        rounds::cold_calls(&programs, &mut report).await
+        rounds::cold_calls(&programs, &mut report).await?;
+        rounds::side_by_side(&programs, &mut report).await
     })?;
     processes::commands(&programs, &mut report)?;
     report.print();

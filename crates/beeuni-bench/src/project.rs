@@ -50,6 +50,20 @@ pub(crate) fn make(folder: &Path, tools: usize) -> Outcome<()> {
     Ok(())
 }
 
+/// Adds a tool whose `execute` is `body`. The manifest of [`make`] ends with its tools.
+pub(crate) fn add_tool(folder: &Path, name: &str, body: &str) -> Outcome<()> {
+    let text = format!(
+        "export default {{ description: 'd', parameters: {{ type: 'object' }}, async execute() {{ {body} }} }}\n"
+    );
+    fs::write(folder.join(format!("tools/{name}.ts")), text)?;
+    let manifest = fs::read_to_string(folder.join("beeuni.yaml"))?;
+    fs::write(
+        folder.join("beeuni.yaml"),
+        format!("{manifest}  {name}: tools/{name}.ts\n"),
+    )?;
+    Ok(())
+}
+
 /// A project whose root file imports 199 others, each with an agent of its own.
 pub(crate) fn make_large(folder: &Path, files: usize) -> Outcome<()> {
     make(folder, 1)?;
@@ -92,7 +106,7 @@ impl Server {
         command
             .env("BEEUNI_TOKEN", TOKEN)
             .env("BEEUNI_BUN", &programs.bun)
-            .env("BEEUNI_LOG", "warn");
+            .env("BEEUNI_LOG", "error");
         Self::start(command)
     }
 

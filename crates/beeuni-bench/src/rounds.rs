@@ -13,6 +13,8 @@ use crate::{Outcome, Programs, load};
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(1500);
 const COLD_TOOLS: usize = 20;
+const WAITS: usize = 20;
+const BESIDE_SPIN: usize = 500;
 
 pub(crate) async fn calls(programs: &Programs, report: &mut Report) -> Outcome<()> {
     let (folder, project) = project::scratch()?;
@@ -92,6 +94,49 @@ pub(crate) async fn cold_calls(programs: &Programs, report: &mut Report) -> Outc
         median(&mut cold),
         60.0,
     );
+    Ok(())
+}
+
+/// What a tool that computes for ever, and twenty that wait, cost the calls beside them.
+pub(crate) async fn side_by_side(programs: &Programs, report: &mut Report) -> Outcome<()> {
+    let (folder, project) = project::scratch()?;
+    project::make(&project, 1)?;
+    project::add_tool(&project, "spin", "while (true) {}")?;
+    project::add_tool(&project, "wait", "await Bun.sleep(400); return 'waited'")?;
+    let daemon = Server::daemon(programs, &project, &folder.path().join("state"))?;
+    for tool in ["t0", "wait"] {
+        load::once(&daemon.address, tool).await?; // both warm
+    }
+
+    let begin = Instant::now();
+    let mut waits = tokio::task::JoinSet::new();
+    for _ in 0..WAITS {
+        let address = daemon.address.clone();
+        waits.spawn(async move { load::once(&address, "wait").await.map_err(|error| error.to_string()) });
+    }
+    while let Some(joined) = waits.join_next().await {
+        joined??;
+    }
+    report.at_most(
+        "20 calls that wait 400 ms each, all done after",
+        "ms",
+        micros(begin.elapsed()) / 1000.0,
+        500.0,
+    );
+
+    let address = daemon.address.clone();
+    let spin = tokio::spawn(async move { load::once(&address, "spin").await.map_err(|error| error.to_string()) });
+    let mut slowest = Duration::ZERO;
+    for _ in 0..BESIDE_SPIN {
+        slowest = slowest.max(load::once(&daemon.address, "t0").await?);
+    }
+    report.at_most(
+        "slowest of 500 calls while another tool spins",
+        "ms",
+        micros(slowest) / 1000.0,
+        50.0,
+    );
+    spin.abort();
     Ok(())
 }
 

@@ -94,6 +94,9 @@ impl<'t> Lookup<'t> {
             after,
             names,
         } = absent;
+        if !hints.afford(names.len()) {
+            return format!("{none}: create it, or correct the path");
+        }
         let full = |name: &str| quote(&format!("{before}{name}{after}"));
         let composed: String = part.nfc().collect();
         if let Some(name) = names.iter().find(|name| name.nfc().eq(composed.chars())) {

@@ -163,6 +163,13 @@ impl Hints {
         Self { budget: 100_000 }
     }
 
+    /// Whether `work` more comparisons are within the budget, which they then use up.
+    pub(crate) fn afford(&mut self, work: usize) -> bool {
+        let left = self.budget.checked_sub(work);
+        self.budget = left.unwrap_or(0);
+        left.is_some()
+    }
+
     /// The one of `known` that `name` most likely means.
     pub(crate) fn nearest<'k>(&mut self, name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
         let length = name.chars().count();
@@ -173,7 +180,9 @@ impl Hints {
         let lower = name.to_lowercase();
         let mut best: Option<(usize, &str)> = None;
         for candidate in known {
-            self.budget = self.budget.checked_sub(1)?;
+            if !self.afford(1) {
+                return None;
+            }
             if candidate.len().abs_diff(lower.len()) > limit || candidate == name {
                 continue;
             }

@@ -173,3 +173,6 @@ pub(crate) fn harnesses() -> Value {
     let keys = [("opencode", "The standard harness.", Value::Object(opencode))];
     Value::Object(object(keys.into_iter()))
 }
+
+#[cfg(test)]
+mod tests;

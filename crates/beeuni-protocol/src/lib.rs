@@ -6,6 +6,7 @@ mod call;
 mod env;
 mod health;
 mod list;
+pub mod session;
 
 use serde::{Deserialize, Serialize};
 

@@ -10,6 +10,7 @@ mod env_of_agent;
 mod frames;
 mod guard;
 mod host;
+mod loading;
 mod log_reader;
 mod output;
 mod runtime_files;

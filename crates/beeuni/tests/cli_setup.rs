@@ -201,7 +201,7 @@ fn doctor_on_a_bare_machine_names_each_command_and_exits_1() {
                              fix: npm install -g opencode-ai
     ok       cache folder    [DIR]/home/.cache/beeuni
     ok       runtime folder  [DIR]/home/.local/share/beeuni/runtime
-    failed   project         beeuni.yaml has 2 findings
+    failed   project         beeuni.yaml has 1 finding
                              fix: beeuni validate
 
     Tools cannot run yet.

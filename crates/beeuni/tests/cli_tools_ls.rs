@@ -140,7 +140,7 @@ fn l6_a_manifest_that_cannot_be_read_is_exit_1() {
     exit 1
     ----- stderr
     error: cannot read beeuni.yaml
-      caused by: beeuni.yaml:1:9: a value is missing before this: remove the extra `,`, or write the value
+      caused by: beeuni.yaml:1:8: the `[` opened here is never closed: add `]`
       hint: `beeuni validate` shows every finding
     ");
     insta::assert_snapshot!(Shell::with_manifest("").run(&["tools", "ls", "--json"]), @"

@@ -1,5 +1,5 @@
 //! The keys of an agent's frontmatter: one table of what they are and how they are read.
-use crate::load::{belongs_in_manifest, one_of, text, unknown_key};
+use crate::load::{belongs_in_manifest, one_of, prose, text, unknown_key};
 use crate::names::quote;
 use crate::report::{At, Findings};
 use crate::yaml::Kind;
@@ -24,9 +24,7 @@ const MODES: [(&str, AgentMode); 3] = [
 pub(crate) const FILE_KEYS: &[FileKey] = &[
     FileKey {
         name: "description",
-        read: |at, read, findings| {
-            read.file.description = text(at, "a text", findings).map(|text| text.trim().to_owned());
-        },
+        read: |at, read, findings| read.file.description = prose(at, findings),
     },
     FileKey {
         name: "model",

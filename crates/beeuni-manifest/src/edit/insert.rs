@@ -14,7 +14,12 @@ pub(super) fn entry(text: &str, map: &Node, change: &Change<'_>) -> Splices {
             flow: false, indent, ..
         } => {
             let lines = [format!("{}{}", " ".repeat(indent), change.entry(false))];
-            below(text, end_of_map(text, map), &lines, change.comment.as_deref())
+            below(
+                text,
+                end_of_map(text, map, change.after_blanks),
+                &lines,
+                change.comment.as_deref(),
+            )
         }
         _ => inside_braces(text, map, &change.entry(true), change.comment.as_deref()),
     }
@@ -87,7 +92,7 @@ pub(super) fn new_tools(text: &str, root: &Node, change: &Change<'_>) -> Splices
             flow: false, indent, ..
         } => {
             let lines = block(change, indent, indent + step(root));
-            below(text, end_of_map(text, root), &lines, comment)
+            below(text, end_of_map(text, root, change.after_blanks), &lines, comment)
         }
         _ => {
             let mut inner: Vec<String> = change
@@ -130,17 +135,13 @@ pub(super) fn into_empty(text: &str, change: &Change<'_>) -> Splices {
         .map_or_else(String::new, |comment| format!("  # {comment}"));
     let body = format!("{}{comment}", lines.join(sign));
     let mut splices = Splices::default();
-    let begins_line = at == line_start(text, at);
     // A file that ended with a line break still does, and an empty one becomes a file that does.
-    let ends = at == text.len() && begins_line;
-    splices.insert(
-        at,
-        format!(
-            "{}{body}{}",
-            if begins_line { "" } else { sign },
-            if ends { sign } else { "" }
-        ),
-    );
+    let (before, after) = if at == line_start(text, at) {
+        ("", sign)
+    } else {
+        (sign, "")
+    };
+    splices.insert(at, format!("{before}{body}{after}"));
     splices
 }
 
@@ -153,27 +154,36 @@ fn block(change: &Change<'_>, outer: usize, inner: usize) -> Vec<String> {
     lines
 }
 
-/// New lines below the line of byte `at`, the comment behind the last.
+/// New lines below the line of byte `at`, the comment behind the last. Where `at` begins a line they
+/// stand before it.
 fn below(text: &str, at: usize, lines: &[String], comment: Option<&str>) -> Splices {
-    let sign = line_break(text, at);
-    let mut new = String::new();
-    for line in lines {
-        new.push_str(sign);
-        new.push_str(line);
-    }
+    let begins_line = at > 0 && at == line_start(text, at);
+    let sign = line_break(
+        text,
+        if begins_line {
+            text[..at].trim_end_matches(['\n', '\r']).len()
+        } else {
+            at
+        },
+    );
+    let mut new = lines.join(sign);
     if let Some(comment) = comment {
         new.push_str("  # ");
         new.push_str(comment);
     }
     let mut splices = Splices::default();
-    splices.insert(line_end(text, at), new);
+    if begins_line {
+        splices.insert(at, format!("{new}{sign}"));
+    } else {
+        splices.insert(line_end(text, at), format!("{sign}{new}"));
+    }
     splices
 }
 
 /// A new entry behind the last one of a map in braces.
 fn inside_braces(text: &str, map: &Node, entry: &str, comment: Option<&str>) -> Splices {
     let mut splices = Splices::default();
-    let last = end_of_map(text, map);
+    let last = end_of_map(text, map, false);
     let next = skip_space(text, last);
     let comma = text.as_bytes().get(next) == Some(&b',');
     let close = map.range.end.saturating_sub(1);
@@ -223,14 +233,18 @@ fn into_braces(text: &str, map: &Node, entry: &str, comment: Option<&str>) -> Sp
     splices
 }
 
-/// The byte after the last entry of `map`.
-fn end_of_map(text: &str, map: &Node) -> usize {
+/// The byte after the last entry of `map`. Only a text below `|` reaches past its last letter: blank
+/// lines behind it are counted to it when `blanks` says so.
+fn end_of_map(text: &str, map: &Node, blanks: bool) -> usize {
     let entries = map.entries().unwrap_or_default();
     let end = entries
         .last()
         .map_or(map.range.end, |entry| entry.key.range.end.max(entry.value.range.end));
-    // Only the range of a text below `|` reaches past its last letter.
-    text[..end].trim_end().len().max(map.range.start)
+    if blanks {
+        end
+    } else {
+        text[..end].trim_end().len().max(map.range.start)
+    }
 }
 
 /// How far the file indents the entries of a map.

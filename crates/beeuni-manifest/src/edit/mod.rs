@@ -48,6 +48,8 @@ struct Change<'a> {
     comment: Option<String>,
     /// Entries that a new `tools` key begins with.
     others: &'a [(&'a str, &'a str)],
+    /// A new entry stands behind the blank lines that may belong to a text before it.
+    after_blanks: bool,
 }
 
 impl Change<'_> {
@@ -101,6 +103,7 @@ pub fn set_tool(
         value,
         comment,
         others,
+        after_blanks: false,
     };
     let root: Rc<str> = Rc::from(file);
     let source = read(tree, &root).map_err(|Problem { message, mark }| change.refuse_at(file, mark, &message))?;
@@ -120,8 +123,12 @@ pub fn set_tool(
     let Some(root) = target.document.root.as_deref() else {
         return Err(change.refuse(&target.file, "the file is empty"));
     };
-    let (splices, mark) = splices(target, root, &change)?;
-    finish(target, &change, splices, mark)
+    let (first, mark) = splices(target, root, &change)?;
+    finish(target, &change, first, mark).or_else(|error| {
+        change.after_blanks = true;
+        let (second, mark) = splices(target, root, &change)?;
+        finish(target, &change, second, mark).map_err(|_| error)
+    })
 }
 
 /// The file to change, and whether any file has a `tools` key.

@@ -148,10 +148,15 @@ fn agent(reader: &mut Reader<'_>, field: &Field<'_>) {
     let mut draft = draft(name, &field.key);
     match (field.value.fields(), field.value.node.kind()) {
         (Some(keys), _) => {
+            let file = keys.iter().find(|key| key.name == "file");
+            let file = file
+                .and_then(|key| key.value.node.text())
+                .unwrap_or(&draft.agent.file)
+                .to_owned();
             for key in &keys {
                 match AGENT_KEYS.iter().find(|known| known.name == key.name) {
                     Some(known) => (known.read)(&mut draft, &key.value, &mut reader.findings),
-                    None => unknown(key, &keys, name, &mut reader.findings),
+                    None => unknown(key, &file, &mut reader.findings),
                 }
             }
         }
@@ -191,13 +196,7 @@ fn file_exists(reader: &mut Reader<'_>, draft: &AgentDraft) {
 }
 
 /// A key that no agent has: a mistake about the place is an error, a typo a warning.
-fn unknown(key: &Field<'_>, keys: &[Field<'_>], agent: &str, findings: &mut Findings) {
-    let default = format!("agents/{agent}.md");
-    let file = keys
-        .iter()
-        .find(|key| key.name == "file")
-        .and_then(|key| key.value.node.text())
-        .unwrap_or(&default);
+fn unknown(key: &Field<'_>, file: &str, findings: &mut Findings) {
     let name = key.name;
     if name.starts_with("x-") {
         return;

@@ -22,7 +22,7 @@ use crate::yaml::{Kind, Value};
 pub(crate) use agents::{AGENT_KEYS, belongs_in_manifest};
 pub(crate) use gather::{Source, Sources, gather, read};
 pub(crate) use root::{CONFIG_DIR, ENV_KEYS, ROOT_KEYS, unknown_key};
-pub(crate) use values::{choice, one_of, text};
+pub(crate) use values::{choice, one_of, prose, text};
 
 /// Reads `file` (`beeuni.yaml`) of `tree` with its imports and checks every rule.
 ///
@@ -72,6 +72,8 @@ struct Draft {
     config_dir: Option<String>,
     /// Every `tools` key.
     tools_keys: Vec<Spot>,
+    /// One of them is no map: what it was to list is not known.
+    unclear_tools: bool,
     tools: Vec<ToolEntry>,
     /// Every declared name, those with an error too, so that no agent's list calls them unknown.
     tool_names: HashMap<String, Spot>,
@@ -120,12 +122,18 @@ fn declare(known: &mut HashMap<String, Spot>, name: &str, spot: &Spot, findings:
         known.insert(name.to_owned(), spot.clone());
         return true;
     };
-    let place = |spot: &Spot| format!("{} (line {})", spot.file, spot.mark.line);
-    let message = format!(
-        "is declared twice, in {} and in {}: remove one of the two",
-        place(first),
-        place(spot)
-    );
+    let message = if first.file == spot.file {
+        format!(
+            "is declared twice, on line {} and on line {}",
+            first.mark.line, spot.mark.line
+        )
+    } else {
+        format!(
+            "is declared twice, in {} (line {}) and in {} (line {})",
+            first.file, first.mark.line, spot.file, spot.mark.line
+        )
+    };
+    let message = format!("{message}: remove one of the two");
     findings.error(spot, message);
     false
 }

@@ -65,7 +65,7 @@ pub(crate) const ROOT_KEYS: &[RootKey] = &[
     },
     RootKey {
         name: "imports",
-        doc: "Further files, repo-relative: a YAML file, or a folder for every YAML file below it.",
+        doc: "Further files, repo-relative: a YAML file, or a folder for every YAML file below it (names that begin with a dot are left out).",
         imported: true,
         schema: || json!({ "type": ["array", "null"], "items": { "type": "string", "minLength": 1 } }),
         // The files were gathered before any of them was read.
@@ -191,6 +191,8 @@ fn version(reader: &mut Reader<'_>, Field { value: at, .. }: &Field<'_>) {
         Kind::Text(text) if text == VERSION.to_string() => {
             format!("must be the number {VERSION}, not a text: drop the quotes")
         }
+        Kind::Float(_) => format!("must be the number {VERSION}, without a decimal point"),
+        Kind::Null => format!("is empty: write the number {VERSION}"),
         other => format!("must be the number {VERSION}, not {}", other.describe()),
     };
     reader.findings.error(&at.spot, message);

@@ -1,4 +1,6 @@
 //! The smaller keys of the root file: harness settings, connectors, the project, expected secrets.
+use std::collections::HashSet;
+
 use crate::model::{Connector, Project};
 use crate::names::{AGENT, SECRET, quote};
 use crate::repo_path::{PathKind, clean};
@@ -7,7 +9,7 @@ use crate::tree::EntryKind;
 use crate::yaml::Kind;
 
 use super::root::{ENV_KEYS, unknown_key};
-use super::values::{bad_name, secret_names, text};
+use super::values::{bad_name, prose, secret_names, text};
 use super::{Reader, declare};
 
 pub(super) fn harnesses(reader: &mut Reader<'_>, Field { value: at, .. }: &Field<'_>) {
@@ -126,7 +128,7 @@ pub(super) fn project(reader: &mut Reader<'_>, Field { value: at, .. }: &Field<'
                 continue;
             }
         };
-        *place = text(&field.value, "a text", &mut reader.findings).map(str::to_owned);
+        *place = prose(&field.value, &mut reader.findings);
     }
     reader.draft.project = project;
 }
@@ -137,14 +139,15 @@ pub(super) fn env(reader: &mut Reader<'_>, Field { value: at, .. }: &Field<'_>) 
         return;
     };
     let mut read: [Vec<String>; 2] = Default::default();
+    let mut seen = HashSet::new();
     for field in fields {
         match ENV_KEYS.iter().position(|(name, _)| *name == field.name) {
             Some(index) => {
                 if let Some(items) = field.value.items() {
                     let names = secret_names(items, &mut reader.findings);
                     for named in names {
-                        let known = read[1 - index].iter().any(|name| name == named.name);
-                        if known {
+                        // Of one list `names` has told already.
+                        if !seen.insert(named.name) {
                             let message = "stands in `required` and in `optional`: remove one of the two";
                             reader.findings.warn(&named.at.spot, message);
                         }

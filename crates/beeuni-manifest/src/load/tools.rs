@@ -24,6 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, Field { key, value: at, .. }: &Field
             other => format!("{expected}, not {}", other.describe()),
         };
         reader.findings.error(&at.spot, message);
+        reader.draft.unclear_tools = true;
         return;
     };
     for field in &fields {

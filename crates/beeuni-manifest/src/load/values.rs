@@ -5,19 +5,21 @@ use crate::yaml::{Kind, Value};
 
 /// A scalar's text as written; `what` says what was expected, e.g. "a text".
 pub(crate) fn text<'n>(at: &At<'n>, what: &str, findings: &mut Findings) -> Option<&'n str> {
-    let found = at.node.kind();
-    match &at.node.inner().value {
-        Value::Scalar { text, .. } if !text.is_empty() => Some(text),
-        _ => {
-            let found = if found == Kind::Text("") {
-                "empty"
-            } else {
-                found.describe()
-            };
-            findings.error(&at.spot, format!("must be {what}, not {found}"));
-            None
-        }
+    let message = match &at.node.inner().value {
+        Value::Scalar { text, .. } if !text.is_empty() => return Some(text),
+        Value::Scalar { .. } => format!("is empty: it must be {what}"),
+        _ => format!("must be {what}, not {}", at.node.kind().describe()),
+    };
+    findings.error(&at.spot, message);
+    None
+}
+
+/// A text for people; an empty value is as good as none.
+pub(crate) fn prose(at: &At<'_>, findings: &mut Findings) -> Option<String> {
+    if at.node.kind() == Kind::Null {
+        return None;
     }
+    text(at, "a text", findings).map(|text| text.trim().to_owned())
 }
 
 /// `true` or `false`.

@@ -58,7 +58,7 @@ impl Reader<'_> {
     /// Whether sessions of this project load the Beeuni tool `name`; one with an error counts, its
     /// own finding says enough.
     fn keeps(&self, name: &str) -> bool {
-        self.draft.tools_keys.is_empty() || self.draft.tool_names.contains_key(name)
+        self.draft.tools_keys.is_empty() || self.draft.unclear_tools || self.draft.tool_names.contains_key(name)
     }
 
     /// V2.

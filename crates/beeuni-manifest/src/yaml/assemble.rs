@@ -1,10 +1,10 @@
 //! Putting nodes together: what is open, what is named, how much it all stands for, and keys given
 //! twice.
-use std::collections::{HashMap, hash_map};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::explain::OpenBracket;
-use super::merge::{MERGE_KEY, merge_sources};
+use super::fault::{key_fault, merge_fault};
 use super::node::{Document, Entry, Fault, Mark, Node, Problem, Style, Value};
 use super::scalar::Kind;
 use super::span::after_colon;
@@ -108,7 +108,9 @@ impl<'t> Assembly<'t> {
     }
 
     pub(super) fn scalar(&mut self, begin: Begin, text: String, style: Style, end: usize) {
-        self.finish(begin, Value::Scalar { text, style }, end, Size { weight: 1, depth: 0 });
+        // A long text weighs more: an alias of it costs whoever reads it as much as a list would.
+        let weight = 1 + text.len() / 100;
+        self.finish(begin, Value::Scalar { text, style }, end, Size { weight, depth: 0 });
     }
 
     /// Begins a list or map.
@@ -235,7 +237,13 @@ impl<'t> Assembly<'t> {
             },
         };
         if let Some(mut fault) = fault {
-            fault.path = path::key(&self.path(), &fault.path);
+            // A key that is no text has no name to add to the path.
+            let base = self.path();
+            fault.path = if fault.path.is_empty() {
+                base
+            } else {
+                path::key(&base, &fault.path)
+            };
             self.faults.push(fault);
         }
     }
@@ -260,58 +268,6 @@ impl<'t> Assembly<'t> {
                 }
             })
     }
-}
-
-/// What is wrong with `key` in a map that has the keys `seen`; its path is the key alone.
-fn key_fault(seen: &mut HashMap<String, usize>, key: &Node) -> Option<Fault> {
-    let mark = key.mark;
-    let Some(text) = key.text() else {
-        let message = "a key is one text: this one is a list or a map".to_owned();
-        return Some(Fault {
-            path: String::new(),
-            message,
-            mark,
-        });
-    };
-    // The parser reads a quoted `"<<"` as the same text, and a duplicate it is.
-    match seen.entry(text.to_owned()) {
-        hash_map::Entry::Vacant(place) => {
-            place.insert(mark.line);
-            None
-        }
-        hash_map::Entry::Occupied(first) => {
-            let (first, second) = (first.get(), mark.line);
-            let what = if *first == second {
-                format!("`{text}` stands twice on line {second}")
-            } else {
-                format!("`{text}` stands here on line {second} and already on line {first}")
-            };
-            let advice = if text == MERGE_KEY {
-                "write one `<<: [*a, *b]`"
-            } else {
-                "keep one of the two"
-            };
-            Some(Fault {
-                path: text.to_owned(),
-                message: format!("{what}: {advice}"),
-                mark,
-            })
-        }
-    }
-}
-
-/// What is wrong with a merge key's value; its path is the key alone.
-fn merge_fault(entry: &Entry) -> Option<Fault> {
-    let maps = || {
-        merge_sources(&entry.value)
-            .iter()
-            .all(|source| source.entries().is_some())
-    };
-    (entry.is_merge() && !maps()).then(|| Fault {
-        path: MERGE_KEY.to_owned(),
-        message: "`<<` merges a map: write `<<: *name` or `<<: [*a, *b]` with anchors of maps".to_owned(),
-        mark: entry.value.mark,
-    })
 }
 
 fn too_deep(mark: Mark) -> Problem {

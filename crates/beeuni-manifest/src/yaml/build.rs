@@ -6,18 +6,18 @@ use super::decode::unprintable;
 use super::explain::{explain, tab_problem};
 use super::node::{Document, Problem, Style};
 use super::repair::Repaired;
-use super::span::{Offsets, after_properties, end_of_quoted, leading_tab, skip_space};
+use super::span::{Offsets, Place, after_properties, end_of_quoted, leading_tab, skip_space};
 
 /// Reads one document.
 ///
-/// `text` has no byte order mark; [`super::decode`] bounds its size.
+/// `text` has no byte order mark; [`decode`](super::decode()) bounds its size.
 pub(crate) fn parse(text: &str) -> Result<Document, Problem> {
     if let Some(problem) = unprintable(text) {
         return Err(problem);
     }
     let mut repaired = Repaired::new(text);
     loop {
-        match Builder::new(text).run(&repaired) {
+        match Builder::new(text, &repaired).run() {
             Ok(document) => return Ok(document),
             Err(Failure::Problem(problem)) => return Err(problem),
             Err(Failure::Bracket(at, problem)) => {
@@ -45,36 +45,34 @@ impl From<Problem> for Failure {
 
 struct Builder<'t> {
     text: &'t str,
+    repaired: &'t Repaired<'t>,
     offsets: Offsets<'t>,
     assembly: Assembly<'t>,
     documents: usize,
 }
 
 impl<'t> Builder<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, repaired: &'t Repaired<'t>) -> Self {
         Self {
             text,
-            offsets: Offsets::new(text),
+            repaired,
+            offsets: Offsets::new(text, repaired),
             assembly: Assembly::new(text),
             documents: 0,
         }
     }
 
-    fn run(mut self, repaired: &Repaired<'_>) -> Result<Document, Failure> {
-        let mut parser = Parser::new_from_str(repaired.text());
+    fn run(mut self) -> Result<Document, Failure> {
+        let mut parser = Parser::new_from_str(self.repaired.text());
         while let Some(next) = parser.next_event() {
             match next {
-                Ok((event, span)) => {
-                    let span = repaired.original(span);
-                    self.event(event, span)?;
-                }
+                Ok((event, span)) => self.event(event, span)?,
                 Err(error) => {
-                    let index = repaired.original_index(error.marker().index());
-                    let (at, _) = self.offsets.place(index);
-                    let problem = explain(self.text, &error, at, self.assembly.innermost_bracket());
-                    let closes = matches!(self.text.as_bytes().get(at), Some(b']' | b'}'));
+                    let Place { byte, char, .. } = self.offsets.place(error.marker());
+                    let problem = explain(self.text, &error, byte, self.assembly.innermost_bracket());
+                    let closes = matches!(self.text.as_bytes().get(byte), Some(b']' | b'}'));
                     return Err(if closes && error.info() == "invalid indentation" {
-                        Failure::Bracket(index, problem)
+                        Failure::Bracket(char, problem)
                     } else {
                         Failure::Problem(problem)
                     });
@@ -89,7 +87,7 @@ impl<'t> Builder<'t> {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    let (_, mark) = self.offsets.place(span.start.index());
+                    let mark = self.offsets.place(&span.start).mark;
                     let message = "a second document begins here: a file holds one, so remove the extra `---`, \
                                    or move what follows to a file of its own";
                     return Err(Problem::new(message, mark));
@@ -98,7 +96,7 @@ impl<'t> Builder<'t> {
             Event::Scalar(text, style, anchor, tag) => {
                 let absent = text.is_empty() && style == ScalarStyle::Plain;
                 let begin = self.begin(span, anchor, tag.as_deref(), absent)?;
-                let (last, _) = self.offsets.place(span.end.index());
+                let last = self.offsets.place(&span.end).byte;
                 let (style, end) = match style {
                     ScalarStyle::Plain => (Style::Plain, last),
                     ScalarStyle::SingleQuoted => (Style::Single, end_of_quoted(self.text, begin.byte)),
@@ -114,7 +112,7 @@ impl<'t> Builder<'t> {
             Event::MappingStart(anchor, tag) => {
                 let begin = self.begin(span, anchor, tag.as_deref(), false)?;
                 // An anchor may stand on the line above: the column is that of the map's own token.
-                let indent = self.offsets.place(span.end.index()).1.column - 1;
+                let indent = self.offsets.place(&span.end).mark.column - 1;
                 self.assembly.open(begin, Content::map(indent))?;
             }
             Event::SequenceEnd => {
@@ -126,8 +124,8 @@ impl<'t> Builder<'t> {
                 self.assembly.close(end);
             }
             Event::Alias(id) => {
-                let (byte, mark) = self.offsets.place(span.start.index());
-                let (end, _) = self.offsets.place(span.end.index());
+                let Place { byte, mark, .. } = self.offsets.place(&span.start);
+                let end = self.offsets.place(&span.end).byte;
                 let end = byte + self.text[byte..end].trim_end().len();
                 self.assembly.alias(
                     id,
@@ -147,10 +145,10 @@ impl<'t> Builder<'t> {
 
     /// Where the node of `span` begins once its anchor and tag are past.
     fn begin(&mut self, span: Span, anchor: usize, tag: Option<&Tag>, absent: bool) -> Result<Begin, Problem> {
-        let (mut byte, mut mark) = self.offsets.place(span.start.index());
+        let Place { mut byte, mut mark, .. } = self.offsets.place(&span.start);
         if anchor > 0 || tag.is_some() {
             if absent {
-                (byte, _) = self.offsets.place(span.end.index());
+                byte = self.offsets.place(&span.end).byte;
             } else {
                 let begin = after_properties(self.text, byte);
                 mark = mark.after(&self.text[byte..begin]);
@@ -175,7 +173,7 @@ impl<'t> Builder<'t> {
         if span.is_empty() {
             return None;
         }
-        let (mut at, _) = self.offsets.place(span.start.index());
+        let mut at = self.offsets.place(&span.start).byte;
         if self.text.as_bytes().get(at) == Some(&b',') {
             // Of a map that ends with a comma the parser gives the place of the comma.
             at = skip_space(self.text, at + 1);

@@ -20,15 +20,19 @@ pub(super) fn explain(text: &str, error: &ScanError, at: usize, open: Option<Ope
         return tab_problem(text, tab);
     }
     let ended = text[at..].trim().is_empty();
-    if ended
-        && info.contains("flow")
+    if ended && let Some(OpenBracket { bracket, mark }) = open {
+        let (open, close) = if bracket == b'[' { ('[', ']') } else { ('{', '}') };
+        return Problem::new(format!("the `{open}` opened here is never closed: add `{close}`"), mark);
+    }
+    if info == "illegal placement of ':' indicator"
         && let Some(OpenBracket { bracket, mark }) = open
     {
         let (open, close) = if bracket == b'[' { ('[', ']') } else { ('{', '}') };
-        return Problem {
-            message: format!("the `{open}` opened here is never closed: add `{close}`"),
-            mark,
-        };
+        let message = format!(
+            "a new key while the `{open}` of line {} is still open: close it with `{close}`",
+            mark.line
+        );
+        return Problem::new(message, mark_at(text, at));
     }
     let at = if ended { text.trim_end().len().min(at) } else { at };
     let (message, at) = if info == "simple key expect ':'" || info == "simple key expected" {
@@ -123,8 +127,9 @@ fn words(info: &str, text: &str, at: usize) -> String {
         }
         "while parsing a flow sequence, expected ',' or ']'" => "a `,` or the closing `]` is missing before this",
         "while scanning a quoted scalar, found unexpected end of stream"
-        | "while scanning a quoted scalar, found unexpected document indicator" => {
-            "the quote that opens here is never closed"
+        | "while scanning a quoted scalar, found unexpected document indicator"
+        | "invalid indentation in quoted scalar" => {
+            "the quote that opens here is never closed, or the text in it goes on with too little indentation"
         }
         "invalid trailing content after double-quoted scalar" => {
             "text after a closing quote: put all of the value inside the quotes, and a space before `#`"
@@ -135,7 +140,6 @@ fn words(info: &str, text: &str, at: usize) -> String {
         "misplaced bracket" => "a closing bracket with no opening one: remove it",
         "invalid indentation"
         | "invalid indentation in flow construct"
-        | "invalid indentation in quoted scalar"
         | "while parsing a block mapping, did not find expected key"
         | "while parsing a block collection, did not find expected '-' indicator" => {
             "the indentation fits no line above: give this line as many spaces as its siblings have"

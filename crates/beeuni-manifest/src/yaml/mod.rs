@@ -6,6 +6,7 @@ mod assemble;
 mod build;
 mod decode;
 mod explain;
+mod fault;
 mod merge;
 mod node;
 pub(crate) mod path;

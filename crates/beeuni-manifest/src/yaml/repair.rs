@@ -11,8 +11,6 @@
 //! text as it is.
 use std::borrow::Cow;
 
-use saphyr_parser::{Marker, Span};
-
 /// How many bytes may be read again for the sake of brackets, so that a hostile file costs no more.
 const BUDGET: usize = 8 * 1024 * 1024;
 
@@ -72,30 +70,14 @@ impl<'t> Repaired<'t> {
         true
     }
 
-    /// The character of the source that the parser calls `index`.
-    pub(super) fn original_index(&self, index: usize) -> usize {
-        let (mut low, mut high) = (0, self.brackets.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            // Where the spaces before this bracket begin, in the parser's count.
-            if self.brackets[middle] + middle * self.pad < index {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+    /// The column of the source that the parser calls `column`, both from 0, in the line that begins
+    /// at the character `line`.
+    pub(super) fn column(&self, line: usize, column: usize) -> usize {
+        let next = self.brackets.partition_point(|&bracket| bracket < line);
+        // The spaces put before the first such bracket of a line move the others far enough too.
+        match self.brackets.get(next).map(|bracket| bracket - line) {
+            Some(bracket) if bracket < column => column.saturating_sub(self.pad).max(bracket),
+            _ => column,
         }
-        match low.checked_sub(1) {
-            None => index,
-            Some(last) => index.saturating_sub(low * self.pad).max(self.brackets[last]),
-        }
-    }
-
-    /// `span` in the source; only the character counts of the result mean anything.
-    pub(super) fn original(&self, span: Span) -> Span {
-        if self.brackets.is_empty() {
-            return span;
-        }
-        let marker = |m: Marker| Marker::new(self.original_index(m.index()), 0, 0);
-        Span::new(marker(span.start), marker(span.end))
     }
 }

@@ -1,6 +1,9 @@
 //! Places in a text: bytes to lines and columns, characters to bytes, and the ends of what the parser
 //! gives only the beginning of.
+use saphyr_parser::Marker;
+
 use super::node::Mark;
+use super::repair::Repaired;
 
 /// The line and column of the byte `at`, or of the end of `text`.
 pub(super) fn mark_at(text: &str, at: usize) -> Mark {
@@ -42,11 +45,21 @@ impl Mark {
     }
 }
 
-/// Turns the parser's character counts into bytes, lines and columns.
+/// A place in the text as the tree keeps it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) byte: usize,
+    pub(super) char: usize,
+    pub(super) mark: Mark,
+}
+
+/// Turns the parser's lines and columns into bytes.
 ///
-/// The parser's marks come nearly in order, so walking from the last one keeps the whole file linear.
+/// Its count of characters is not used: after a directive that is not ASCII it is wrong. Marks come
+/// nearly in order, so walking from the last one keeps the whole file linear.
 pub(super) struct Offsets<'t> {
     text: &'t str,
+    repaired: &'t Repaired<'t>,
     ascii: bool,
     chars: usize,
     bytes: usize,
@@ -55,7 +68,7 @@ pub(super) struct Offsets<'t> {
 }
 
 impl<'t> Offsets<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str, repaired: &'t Repaired<'t>) -> Self {
         let mut lines = vec![0];
         let mut chars = text.chars().peekable();
         let mut count = 0;
@@ -67,6 +80,7 @@ impl<'t> Offsets<'t> {
         }
         Self {
             text,
+            repaired,
             ascii: text.is_ascii(),
             chars: 0,
             bytes: 0,
@@ -74,12 +88,21 @@ impl<'t> Offsets<'t> {
         }
     }
 
-    /// The byte and the place of the character `index`, at most the end of the text.
-    pub(super) fn place(&mut self, index: usize) -> (usize, Mark) {
+    /// The place of `marker`, at most the end of the text.
+    pub(super) fn place(&mut self, marker: &Marker) -> Place {
+        // At the end of a text the parser speaks of a line more than there is.
+        let index = match self.lines.get(marker.line().saturating_sub(1)) {
+            Some(&begin) => begin + self.repaired.column(begin, marker.col()),
+            None => usize::MAX,
+        };
         self.walk(index);
         let line = self.lines.partition_point(|&begin| begin <= self.chars);
         let column = self.chars - self.lines[line - 1] + 1;
-        (self.bytes, Mark { line, column })
+        Place {
+            byte: self.bytes,
+            char: self.chars,
+            mark: Mark { line, column },
+        }
     }
 
     fn walk(&mut self, index: usize) {

@@ -1,5 +1,6 @@
 //! `beeuni daemon`: one session's daemon, from its arguments to its exit code.
 use std::env;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -83,6 +84,7 @@ pub(crate) fn run(context: &mut Context, args: Args) -> Result<Exit, Failure> {
         None => {
             let folder = tempfile::Builder::new()
                 .prefix("beeuni-daemon-")
+                .permissions(std::fs::Permissions::from_mode(0o700))
                 .tempdir()
                 .map_err(|error| {
                     Failure::user("cannot make a state folder")
