@@ -10,8 +10,12 @@ pub struct Health {
     pub session: String,
     /// The harness.
     pub harness: HarnessHealth,
+    /// The model that answers the next prompt; `null` without a harness, and until it is known.
+    pub model: Option<ModelHealth>,
     /// The tool runtime.
     pub runtime: RuntimeHealth,
+    /// The project's files.
+    pub project: ProjectHealth,
     /// The config release in force; `null` when the checkout itself is.
     pub release: Option<String>,
     /// The tools.
@@ -27,10 +31,33 @@ pub struct Health {
 pub struct HarnessHealth {
     /// `none`, `standard` or `experimental`.
     pub id: String,
-    /// `off` when there is none.
+    /// `off` when there is none; else `starting`, `idle`, `running`, `reloading` or `stopping`.
     pub state: String,
     /// Whether it takes prompts.
     pub ready: bool,
+}
+
+/// The model of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelHealth {
+    /// `provider/model`.
+    pub id: String,
+    /// Whether it is the built-in stand-in `beeuni/rehearsal`, which is no language model.
+    pub rehearsal: bool,
+}
+
+/// The project's files of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectHealth {
+    /// Whether the session works with the files as they are now. `false`: they cannot be used, `problem` says why,
+    /// and what they said before is in force.
+    pub current: bool,
+    /// How many errors `beeuni validate` finds in them.
+    pub errors: usize,
+    /// How many warnings.
+    pub warnings: usize,
+    /// The first error, as `file:line:column: message`.
+    pub problem: Option<String>,
 }
 
 /// The tool runtime of a session.

@@ -6,14 +6,16 @@ mod call;
 mod env;
 mod health;
 mod list;
+mod reload;
 pub mod session;
 
 use serde::{Deserialize, Serialize};
 
 pub use call::{CallAnswer, CallRequest, Text};
 pub use env::{EnvAnswer, EnvPush};
-pub use health::{EnvHealth, HarnessHealth, Health, RuntimeHealth, ToolsHealth};
+pub use health::{EnvHealth, HarnessHealth, Health, ModelHealth, ProjectHealth, RuntimeHealth, ToolsHealth};
 pub use list::{FailedToolEntry, ToolEntry, ToolList};
+pub use reload::{Finding, ReloadAnswer};
 
 /// The one line that `beeuni daemon` prints on stdout when it takes calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

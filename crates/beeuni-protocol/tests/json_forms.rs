@@ -46,7 +46,12 @@ fn health_names_every_part_even_when_it_is_empty() {
             state: "off".into(),
             ready: false,
         },
+        model: None,
         runtime: RuntimeHealth { ready: true },
+        project: ProjectHealth {
+            current: true,
+            ..ProjectHealth::default()
+        },
         release: None,
         tools: ToolsHealth {
             loaded: 5,
@@ -58,7 +63,7 @@ fn health_names_every_part_even_when_it_is_empty() {
     };
     pins(
         &health,
-        r#"{"version":"0.1.0","session":"s-1","harness":{"id":"none","state":"off","ready":false},"runtime":{"ready":true},"release":null,"tools":{"loaded":5,"failed":1,"failed_names":["broken"]},"env":{"revision":null},"capabilities":["tools","env"]}"#,
+        r#"{"version":"0.1.0","session":"s-1","harness":{"id":"none","state":"off","ready":false},"model":null,"runtime":{"ready":true},"project":{"current":true,"errors":0,"warnings":0,"problem":null},"release":null,"tools":{"loaded":5,"failed":1,"failed_names":["broken"]},"env":{"revision":null},"capabilities":["tools","env"]}"#,
     );
 }
 

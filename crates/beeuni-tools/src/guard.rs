@@ -21,6 +21,8 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::command_guard;
+
 /// Exit code when the worker could not be started; its reason is on stderr then.
 const CANNOT_START: i32 = 127;
 
@@ -39,8 +41,14 @@ pub(crate) fn arguments(parent: u32, memory_mib: u64, program: &Path, rest: &[Os
 /// Runs `beeuni tool-guard` with the arguments after that word: starts one worker whose channel is this
 /// process's stdin, ends it and all its descendants with the parent. Returns the exit code; a worker that died
 /// by a signal makes this process die by the same one.
+///
+/// With the word `command` first it guards a command of a shell instead: see [`command_guard`](crate::command_guard).
 pub fn guard_main(args: &[OsString]) -> i32 {
-    match run(args) {
+    let outcome = match args {
+        [first, rest @ ..] if first == command_guard::WORD => command_guard::run(rest),
+        args => run(args),
+    };
+    match outcome {
         Ok(Ended::Code(code)) => code,
         Ok(Ended::Signal(signal)) => die_by(signal),
         Err(error) => {
@@ -50,7 +58,8 @@ pub fn guard_main(args: &[OsString]) -> i32 {
     }
 }
 
-enum Ended {
+/// How the guarded process ended.
+pub(crate) enum Ended {
     Code(i32),
     Signal(i32),
 }
@@ -126,7 +135,7 @@ fn run(args: &[OsString]) -> std::io::Result<Ended> {
     Ok(Ended::Code(0))
 }
 
-fn end_of(status: WaitStatus) -> Ended {
+pub(crate) fn end_of(status: WaitStatus) -> Ended {
     match status.terminating_signal() {
         Some(signal) => Ended::Signal(signal),
         None => Ended::Code(status.exit_status().unwrap_or(0)),
@@ -134,7 +143,7 @@ fn end_of(status: WaitStatus) -> Ended {
 }
 
 /// Kills until no child is left: a killed child's own children become ours and are next.
-fn kill_all(worker: Pid) {
+pub(crate) fn kill_all(worker: Pid) {
     let _ = kill_process_group(worker, Signal::KILL);
     loop {
         let children = children();
@@ -155,7 +164,7 @@ fn kill_all(worker: Pid) {
 }
 
 /// This process's children, from `/proc`: not every kernel offers a list of them.
-fn children() -> Vec<Pid> {
+pub(crate) fn children() -> Vec<Pid> {
     let me = getpid().as_raw_nonzero().get().to_string();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();

@@ -132,6 +132,12 @@ impl ToolHost {
             .set_secrets(secrets);
     }
 
+    /// Takes the secrets of every agent out of a text: values of [`MIN_REDACTED_BYTES`](crate::MIN_REDACTED_BYTES)
+    /// or more become `[secret NAME]`. For whatever reaches a session by another way than through a tool.
+    pub fn redact(&self, text: String) -> String {
+        self.inner.redact(text)
+    }
+
     /// Calls a tool. Dropping the future stops the call: its signal fires at once.
     ///
     /// The output is at most [`output::MAX_OUTPUT_BYTES`] and [`output::MAX_OUTPUT_LINES`] long; a longer one

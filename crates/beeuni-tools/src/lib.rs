@@ -4,6 +4,7 @@
 //! started at its first call and ended when idle; the five Beeuni tools share one. This crate knows no HTTP
 //! and no harness.
 
+pub mod command_guard;
 mod ending;
 mod env;
 mod env_of_agent;
@@ -12,7 +13,7 @@ mod guard;
 mod host;
 mod loading;
 mod log_reader;
-mod output;
+pub mod output;
 mod runtime_files;
 mod secret;
 mod slot;

@@ -13,8 +13,13 @@ pub const MAX_OUTPUT_LINES: usize = 2_000;
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Whether `text` is within both limits. A text of exactly either size is.
-pub(crate) fn fits(text: &str) -> bool {
+pub fn fits(text: &str) -> bool {
     text.len() <= MAX_OUTPUT_BYTES && (text.len() < MAX_OUTPUT_LINES || lines(text) <= MAX_OUTPUT_LINES)
+}
+
+/// How many lines `text` has; the last one counts with or without its end.
+pub fn line_count(text: &str) -> usize {
+    lines(text)
 }
 
 fn lines(text: &str) -> usize {
@@ -24,7 +29,7 @@ fn lines(text: &str) -> usize {
 
 /// Takes out what a terminal would act on and a reader cannot see: escape codes, NUL and other control
 /// characters, and the overwritten states of a progress bar. Other text stays byte for byte.
-pub(crate) fn readable(text: &str) -> Cow<'_, str> {
+pub fn readable(text: &str) -> Cow<'_, str> {
     let control = |b: &u8| (*b < 0x20 && *b != b'\n' && *b != b'\t') || *b == 0x7f;
     if !text.as_bytes().iter().any(control) && !text.contains('\u{9b}') {
         return Cow::Borrowed(text);
@@ -58,22 +63,9 @@ fn before_progress(body: &str) -> &str {
 
 /// The text for the model: `text` itself within the limits, else its head and a note that says how large the
 /// whole is and in which file it stands.
-pub(crate) fn bound(text: &str, raw: &str, folder: &Path, tool: &str) -> String {
+pub fn bound(text: &str, raw: &str, folder: &Path, tool: &str) -> String {
     let saved = save(raw, folder, tool);
-    let note = match &saved {
-        Ok(path) => format!(
-            "[Output cut: the whole output has {} bytes in {} lines and is in {}]",
-            raw.len(),
-            lines(raw),
-            path.display()
-        ),
-        Err(error) => format!(
-            "[Output cut: the whole output has {} bytes in {} lines; the rest could not be saved in {}: {error}]",
-            raw.len(),
-            lines(raw),
-            folder.display()
-        ),
-    };
+    let note = cut_note(raw.len() as u64, lines(raw) as u64, &saved, folder);
     let mut head = head(
         text,
         MAX_OUTPUT_BYTES.saturating_sub(note.len() + 1),
@@ -87,8 +79,22 @@ pub(crate) fn bound(text: &str, raw: &str, folder: &Path, tool: &str) -> String 
     head
 }
 
+/// The last line of a cut output: how large the whole is, and where it stands or why it does not.
+pub fn cut_note(bytes: u64, lines: u64, saved: &std::io::Result<PathBuf>, folder: &Path) -> String {
+    match saved {
+        Ok(path) => format!(
+            "[Output cut: the whole output has {bytes} bytes in {lines} lines and is in {}]",
+            path.display()
+        ),
+        Err(error) => format!(
+            "[Output cut: the whole output has {bytes} bytes in {lines} lines; the rest could not be saved in {}: {error}]",
+            folder.display()
+        ),
+    }
+}
+
 /// An error text within the same limits; what is cut is not saved.
-pub(crate) fn bound_error(text: String) -> String {
+pub fn bound_error(text: String) -> String {
     if fits(&text) {
         return text;
     }
@@ -118,20 +124,25 @@ fn head(text: &str, bytes: usize, lines: usize) -> &str {
     &text[..end]
 }
 
-fn save(text: &str, folder: &Path, tool: &str) -> std::io::Result<PathBuf> {
+/// A new file in `folder` for the output of a call of `tool`: 0600, removed with the value unless it is kept.
+pub fn output_file(folder: &Path, tool: &str) -> std::io::Result<tempfile::NamedTempFile> {
     // tempfile opens with O_EXCL and mode 0600: the file is this call's alone.
-    let mut file = tempfile::Builder::new()
+    tempfile::Builder::new()
         .prefix(&format!("{tool}-"))
         .suffix(".txt")
         .rand_bytes(12)
-        .tempfile_in(folder)?;
+        .tempfile_in(folder)
+}
+
+fn save(text: &str, folder: &Path, tool: &str) -> std::io::Result<PathBuf> {
+    let mut file = output_file(folder, tool)?;
     file.write_all(text.as_bytes())?;
     let (_, path) = file.keep()?;
     Ok(path)
 }
 
 /// Removes saved outputs that are older than a week. Failures do not matter: the next start tries again.
-pub(crate) fn remove_old(folder: &Path) {
+pub fn remove_old(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let Some(limit) = SystemTime::now().checked_sub(KEPT) else {
         return;

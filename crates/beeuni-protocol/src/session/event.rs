@@ -1,5 +1,6 @@
 //! What happens in a session, as it happens.
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{AllowedPattern, Message, Part, PermissionReply, PermissionRequest, QuestionRequest, TurnError, Usage};
 
@@ -62,7 +63,7 @@ pub enum EventBody {
         /// The part.
         part: Part,
     },
-    /// Text was added to a part. Not stored: the part's end brings the whole.
+    /// Text was added to a part, or a running tool printed something. Not stored: the part's end brings the whole.
     #[serde(rename = "part.delta")]
     PartDelta(Delta),
     /// The model could not be reached and is asked again. Not stored.
@@ -104,9 +105,9 @@ pub enum EventBody {
     /// the present state of unfinished parts follow. Not stored.
     #[serde(rename = "resync")]
     Resync {},
-    /// A kind of event that this version does not know.
-    #[serde(other)]
-    Unknown,
+    /// A kind of event that this version does not know: its `type` and `data` as they are.
+    #[serde(untagged)]
+    Unknown(Value),
 }
 
 /// How a session began.
@@ -135,8 +136,9 @@ pub struct TurnStarted {
     /// Whether the prompt named the model: the next prompt that names none then uses it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen: bool,
-    /// The message that started it.
-    pub message: String,
+    /// The message that started it; none when it only makes the conversation shorter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// How a turn ended.
@@ -198,7 +200,8 @@ pub enum DeltaField {
     Text,
     /// The arguments of a tool call.
     Arguments,
-    /// What a running tool has printed so far. The call's output, when it ends, need not contain it.
+    /// What a running tool printed last: some lines that take the place of those before. The call's output, when it
+    /// ends, need not contain them.
     Output,
 }
 

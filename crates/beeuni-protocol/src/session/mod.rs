@@ -7,6 +7,7 @@ mod ask;
 mod event;
 mod message;
 mod part;
+mod request;
 mod state;
 
 pub use ask::{
@@ -16,4 +17,7 @@ pub use ask::{
 pub use event::{Delta, DeltaField, Event, EventBody, Retry, SessionCreated, TurnEnded, TurnOutcome, TurnStarted};
 pub use message::{Finish, Message, MessageTime, Origin, Role, TurnError, Usage};
 pub use part::{Attachment, Compaction, Part, PartBody, Reasoning, TextPart, ToolCall, ToolStatus, ToolTime};
+pub use request::{
+    AbortAnswer, MessageList, OnAsk, PermissionList, PromptAnswer, PromptRequest, QuestionList, SessionList,
+};
 pub use state::{Activity, SessionState};

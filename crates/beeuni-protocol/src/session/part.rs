@@ -15,6 +15,10 @@ pub struct Part {
 }
 
 /// What a part is.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most parts are calls, the large ones: a box would cost an allocation for each"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PartBody {
