@@ -2,7 +2,7 @@
 .PHONY: help setup build demo test check bench update clean
 
 help:
-	@echo "make demo    build Beeuni and see it work, from an empty folder to a tool behind HTTP"
+	@echo "make demo    build Beeuni and see it work, from an empty folder to an agent that uses a tool"
 	@echo "make test    run every test"
 	@echo "make check   format, lints and generated files"
 	@echo "make bench   compare with a bare Bun server in the same run"

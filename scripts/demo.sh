@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# `make demo`: the main job from an empty folder to a tool behind HTTP. Needs no key and no network.
+# `make demo`: the main job from an empty folder to an agent that uses a tool. Needs no key and no network.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bun=$(echo "$root"/runtime/node_modules/@oven/bun-*/bin/bun)
 PATH="$root/target/release:$PATH"
 export BEEUNI_BUN=$bun
 work=$(mktemp -d "${TMPDIR:-/tmp}/beeuni-demo-XXXXXX")
+# Nothing of this demo stays in your home, and the same model answers on every machine.
+export XDG_STATE_HOME=$work/sessions BEEUNI_MODEL=beeuni/rehearsal
+unset BEEUNI_API_URL
 daemon=
 finish() {
   [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
@@ -32,7 +35,7 @@ run() {
   printf '\n'
 }
 
-printf '%sBeeuni: tools for AI agents, from an empty folder to an HTTP call%s\n' "$bold" "$plain"
+printf '%sBeeuni: tools for AI agents, from an empty folder to an agent that uses one%s\n' "$bold" "$plain"
 
 chapter "Start a project" "A manifest, a first agent, a memory and a git repository."
 cd "$work"
@@ -63,11 +66,22 @@ run beeuni tools call memory --args '{"command":"create","path":"/memories/order
 run beeuni tools call memory --args '{"command":"view","path":"/memories/orders.md"}'
 run beeuni tools call show --args '{"action":"show","type":"csv","path":"data/orders.csv","title":"Orders"}'
 
-chapter "The daemon" "One per session: it hosts the tools, and each agent's list decides who may call them."
+chapter "An agent uses it" "The same tool, called by a model. With no key the built-in rehearsal model answers: a stand-in
+that follows such an instruction, and no language model. With OPENAI_API_KEY or another
+provider's key, or Ollama, a real one does."
+prompt="Call the lookup_order tool once with id A-1042 and print its output."
+run beeuni run --prompt "$prompt"
+printf '%sThe conversation is kept, and goes on. In a pipe the answer alone is on stdout.%s\n\n' "$dim" "$plain"
+printf "%s\$ beeuni run --continue --prompt 'Call the lookup_order tool once with id A-1041 and print its output.' 2>/dev/null | head -3%s\n" "$bold" "$plain"
+beeuni run --continue --prompt "${prompt/A-1042/A-1041}" 2>/dev/null >"$work/answer"
+head -3 "$work/answer" | sed 's/^/  /'
+
+chapter "The daemon" "One per session: it hosts the tools behind HTTP, each agent's list decides who may call them,
+and its agent takes prompts."
 export BEEUNI_TOKEN=demo-token
-printf '%s$ BEEUNI_TOKEN=demo-token beeuni daemon --project . --harness none &%s\n' "$bold" "$plain"
+printf '%s$ BEEUNI_TOKEN=demo-token beeuni daemon --project . --harness experimental --session demo &%s\n' "$bold" "$plain"
 mkfifo "$work/ready"
-beeuni daemon --project . --harness none --state "$work/state" >"$work/ready" 2>"$work/daemon.log" &
+beeuni daemon --project . --harness experimental --session demo --state "$work/state" >"$work/ready" 2>"$work/daemon.log" &
 daemon=$!
 if ! read -r ready <"$work/ready"; then
   sed 's/^/  /' "$work/daemon.log" >&2
@@ -81,7 +95,7 @@ const [url, body] = process.argv.slice(2)
 const response = await fetch(url, { method: 'POST', headers: { authorization: `Bearer ${process.env.BEEUNI_TOKEN}` }, body })
 const answer = await response.json()
 console.log(`HTTP ${response.status}`)
-console.log(answer.output ?? answer.error)
+console.log(answer.output ?? answer.error ?? JSON.stringify(answer))
 JS
 call() {
   printf "%s\$ curl -H 'Authorization: Bearer demo-token' -d '%s' %s%s\n" "$bold" "$2" "$url$1" "$plain"
@@ -91,6 +105,28 @@ call() {
 call /beeuni/tools/lookup_order '{"args":{"id":"A-1042"}}'
 call /beeuni/tools/lookup_order '{"args":{"id":"A-9999"}}'
 call /beeuni/tools/no_such_tool '{"args":{}}'
+cat >"$work/session.js" <<'JS'
+// Reads the session's events until the turn has ended, then its messages.
+const [url] = process.argv.slice(2)
+const headers = { authorization: `Bearer ${process.env.BEEUNI_TOKEN}` }
+const events = await fetch(`${url}/beeuni/events?after=0`, { headers, signal: AbortSignal.timeout(60_000) })
+let seen = ''
+for await (const bytes of events.body) {
+  seen += new TextDecoder().decode(bytes)
+  if (seen.includes('"turn.ended"')) break
+}
+const answer = await fetch(`${url}/beeuni/sessions/demo/messages`, { headers })
+for (const message of (await answer.json()).messages)
+  for (const part of message.parts) {
+    if (part.type === 'text') console.log(`${message.role}: ${part.text.split('\n').slice(0, 3).join('\n  ')}`)
+    if (part.type === 'tool') console.log(`${message.role}: [${part.tool} ${part.arguments}: ${part.status}]`)
+  }
+JS
+printf '%sThe same prompt over HTTP, then the messages that came of it:%s\n\n' "$dim" "$plain"
+call /beeuni/sessions/demo/prompt "{\"text\":\"$prompt\"}"
+printf "%s\$ curl -H 'Authorization: Bearer demo-token' %s/beeuni/sessions/demo/messages%s\n" "$bold" "$url" "$plain"
+"$bun" "$work/session.js" "$url" | sed 's/^/  /'
+printf '\n'
 kill "$daemon"
 wait "$daemon"
 daemon=

@@ -40,7 +40,7 @@ impl Credentials {
     /// Whose credential stands in `Authorization: Bearer …`; `None` when it is nobody's. Both are always
     /// compared, each in constant time: the answer's delay tells nothing about a guess.
     pub(crate) fn identify(&self, headers: &HeaderMap) -> Option<Who> {
-        let presented = bearer(headers.get(AUTHORIZATION)?.as_bytes())?;
+        let presented = presented(headers)?;
         let session = match &self.token {
             Some(token) => token.expose().as_bytes().ct_eq(presented).into(),
             None => false,
@@ -52,6 +52,11 @@ impl Credentials {
             (false, false) => None,
         }
     }
+}
+
+/// The credential that a request carries.
+pub(crate) fn presented(headers: &HeaderMap) -> Option<&[u8]> {
+    bearer(headers.get(AUTHORIZATION)?.as_bytes())
 }
 
 /// The credential of `Bearer <credential>`; the scheme's case does not matter.

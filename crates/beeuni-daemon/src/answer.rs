@@ -1,4 +1,4 @@
-//! Answers: JSON bodies, each made in one buffer.
+//! Answers: JSON bodies, each made in one buffer, and streams.
 use beeuni_protocol::ErrorAnswer;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -6,8 +6,10 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, W
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
+use crate::answer_body::AnswerBody;
+
 /// What every route gives.
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<AnswerBody>;
 
 /// The status of a call that its client left: nobody reads it, but the log does.
 pub(crate) const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -69,13 +71,13 @@ pub(crate) fn unavailable(text: &str) -> Answer {
     with_header(answer, RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
-fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
+pub(crate) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
     answer.headers_mut().insert(name, value);
     answer
 }
 
 fn with_body(status: StatusCode, body: Vec<u8>) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    let mut answer = Response::new(AnswerBody::Whole(Full::new(Bytes::from(body))));
     *answer.status_mut() = status;
     with_header(answer, CONTENT_TYPE, HeaderValue::from_static("application/json"))
 }

@@ -23,15 +23,20 @@ const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// nothing must not cost them.
 const TRUSTED_LENGTH: usize = 64 * 1024;
 
-/// The whole body, or the answer that refuses it.
-pub(crate) async fn collect(headers: &HeaderMap, mut body: Incoming) -> Result<Bytes, Answer> {
+/// The whole body, of at most [`BODY_LIMIT`], or the answer that refuses it.
+pub(crate) async fn collect(headers: &HeaderMap, body: Incoming) -> Result<Bytes, Answer> {
+    collect_up_to(BODY_LIMIT, headers, body).await
+}
+
+/// The whole body, of at most `limit` bytes, or the answer that refuses it.
+pub(crate) async fn collect_up_to(limit: usize, headers: &HeaderMap, mut body: Incoming) -> Result<Bytes, Answer> {
     // For a body without `Content-Length` the lower bound is 0: then the loop below counts.
-    if body.size_hint().lower() > BODY_LIMIT as u64 {
-        return Err(too_large(headers, body).await);
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large(limit, headers, body).await);
     }
-    match tokio::time::timeout(BODY_TIME, gather(&mut body)).await {
+    match tokio::time::timeout(BODY_TIME, gather(limit, &mut body)).await {
         Ok(Ok(Some(bytes))) => Ok(bytes),
-        Ok(Ok(None)) => Err(too_large(headers, body).await),
+        Ok(Ok(None)) => Err(too_large(limit, headers, body).await),
         Ok(Err(error)) => {
             tracing::debug!(%error, "a request body broke off");
             Err(answer::error(
@@ -47,12 +52,12 @@ pub(crate) async fn collect(headers: &HeaderMap, mut body: Incoming) -> Result<B
 }
 
 /// The body's bytes; `None` once it is over the limit. A body in one piece, the usual case, is not copied.
-async fn gather(body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
+async fn gather(limit: usize, body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
-        if first.len() + rest.len() + data.len() > BODY_LIMIT {
+        if first.len() + rest.len() + data.len() > limit {
             return Ok(None);
         }
         if first.is_empty() && rest.is_empty() {
@@ -70,8 +75,8 @@ async fn gather(body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
     Ok(Some(if rest.is_empty() { first } else { rest.freeze() }))
 }
 
-async fn too_large(headers: &HeaderMap, body: Incoming) -> Answer {
-    let text = format!("the body is over {} MiB", BODY_LIMIT / 1024 / 1024);
+async fn too_large(limit: usize, headers: &HeaderMap, body: Incoming) -> Answer {
+    let text = format!("the body is over {} MiB", limit / 1024 / 1024);
     refuse(headers, body, answer::error(StatusCode::PAYLOAD_TOO_LARGE, text)).await
 }
 

@@ -18,7 +18,7 @@ pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, bod
     let refusal = match session.stage() {
         Stage::Loading => Some(answer::unavailable("the tools are still loading")),
         Stage::Stopping => Some(answer::unavailable("the daemon is stopping")),
-        Stage::Ready if !session.has_tool(tool) => Some(not_loaded(tool)),
+        Stage::Ready if !session.hosting.host.has(tool) => Some(not_loaded(tool)),
         Stage::Ready => None,
     };
     if let Some(refusal) = refusal {
@@ -32,8 +32,9 @@ pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, bod
         Ok(request) => request,
         Err(text) => return bad_request(text),
     };
-    let agent = request.agent.as_deref().unwrap_or(&session.agents.default);
-    if let Err(denied) = session.agents.check(agent, tool) {
+    let agents = session.agents();
+    let agent = request.agent.as_deref().unwrap_or(&agents.default);
+    if let Err(denied) = agents.check(agent, tool) {
         return answer::error(StatusCode::FORBIDDEN, denied.to_string());
     }
     let Some(args) = arguments(request.args) else {
@@ -45,6 +46,7 @@ pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, bod
     };
     let running = Running::start(tool, agent);
     let outcome = session
+        .hosting
         .host
         .call(Call {
             tool,

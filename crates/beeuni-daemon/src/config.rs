@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use beeuni_gateway::GatewayConfig;
+use beeuni_manifest::HarnessKind;
 use beeuni_tools::{Limits, SecretValue};
 
 /// What `beeuni daemon` is told at its start.
@@ -20,12 +22,17 @@ pub struct DaemonConfig {
     pub session: Option<String>,
     /// The agent of calls that name none; the manifest's `default_agent` when absent.
     pub agent: Option<String>,
-    /// What runs beside the tools.
-    pub harness: HarnessChoice,
+    /// What runs the session's turns; the manifest's `harness` when absent.
+    pub harness: Option<HarnessChoice>,
+    /// The model of agents that name none, as `provider/model`; the gateway's default when absent.
+    pub model: Option<String>,
+    /// Providers of models: see [`GatewayConfig::from_env`].
+    pub gateway: GatewayConfig,
     /// The accepted session token (`BEEUNI_TOKEN`). Without one only the bridge key is accepted, and
     /// `POST /beeuni/env` by nobody. An empty value counts as absent.
     pub token: Option<SecretValue>,
-    /// The control plane's address for the tools (`BEEUNI_API_URL`).
+    /// The control plane's address for the tools (`BEEUNI_API_URL`), which then also get the session token. Without
+    /// one the daemon has a web router of its own, and they get a token for that alone.
     pub api_url: Option<String>,
     /// The Bun executable: see [`beeuni_tools::find_bun`].
     pub bun: PathBuf,
@@ -40,15 +47,23 @@ pub struct DaemonConfig {
 }
 
 /// What runs the session's turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HarnessChoice {
     /// Nothing: the daemon only hosts tools.
-    #[default]
     None,
     /// OpenCode.
     Standard,
     /// The agent loop inside the daemon.
     Experimental,
+}
+
+impl From<HarnessKind> for HarnessChoice {
+    fn from(kind: HarnessKind) -> Self {
+        match kind {
+            HarnessKind::Standard => Self::Standard,
+            HarnessKind::Experimental => Self::Experimental,
+        }
+    }
 }
 
 impl HarnessChoice {

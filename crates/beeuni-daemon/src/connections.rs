@@ -11,8 +11,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::listen::{Listener, Socket};
-use crate::server::connection;
-use crate::session::Session;
+use crate::server::{Serve, connection};
 use crate::stream::{Activity, Phase, Watched};
 
 /// Connections at once. Each needs a file descriptor, of which a process has 1,024 by default and the tools'
@@ -33,17 +32,20 @@ const HEAD_LIMIT: usize = 64 * 1024;
 /// How long answers that are ready may take to leave once the daemon ends.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
+/// For how many sweeps a client may take nothing of what is there for it.
+const STALLED_SWEEPS: u32 = 30;
+
 /// Every open connection.
-pub(crate) struct Connections {
-    session: Arc<Session>,
+pub(crate) struct Connections<S> {
+    serves: Arc<S>,
     http: http1::Builder,
     tasks: JoinSet<()>,
     open: HashMap<Id, (Arc<Activity>, AbortHandle)>,
     clock: Arc<AtomicU32>,
 }
 
-impl Connections {
-    pub(crate) fn new(session: Arc<Session>) -> Self {
+impl<S: Serve> Connections<S> {
+    pub(crate) fn new(serves: Arc<S>) -> Self {
         let mut http = http1::Builder::new();
         // The sweep keeps the time. Head and body in one buffer: for answers of this size copying them is
         // cheaper than a write of two pieces.
@@ -53,7 +55,7 @@ impl Connections {
             .writev(false);
         let clock = Arc::new(AtomicU32::new(0));
         Self {
-            session,
+            serves,
             http,
             tasks: JoinSet::new(),
             open: HashMap::new(),
@@ -98,16 +100,16 @@ impl Connections {
         }
     }
 
-    fn add<S>(&mut self, socket: S, over_network: bool)
+    fn add<T>(&mut self, socket: T, over_network: bool)
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = Arc::new(Activity::new(self.clock.clone()));
         let stream = Watched {
             socket,
             activity: activity.clone(),
         };
-        let task = connection(self.http.clone(), stream, self.session.clone(), over_network);
+        let task = connection(self.http.clone(), stream, self.serves.clone(), over_network);
         let handle = self.tasks.spawn(task);
         self.open.insert(handle.id(), (activity, handle));
         self.make_room();
@@ -131,6 +133,10 @@ impl Connections {
     fn look_around(&mut self) {
         self.clock.fetch_add(1, Relaxed);
         for (activity, handle) in self.open.values() {
+            if activity.stalled() > STALLED_SWEEPS {
+                tracing::debug!("a client did not read: closed its connection");
+                handle.abort();
+            }
             match activity.look() {
                 (Phase::Fresh | Phase::Reading, sweeps) if sweeps > HEAD_SWEEPS => {
                     tracing::debug!("a request's head took too long: closed its connection");

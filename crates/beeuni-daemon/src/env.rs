@@ -33,7 +33,10 @@ pub(crate) async fn push(session: &Session, headers: &HeaderMap, body: Incoming)
         Err(text) => return answer::error(StatusCode::BAD_REQUEST, text),
     };
     let agents = secrets.len();
-    session.host.set_secrets(secrets);
+    if let Err(error) = session.hosting.set_secrets(secrets) {
+        tracing::error!(%error, "the secrets could not be put in force");
+        return answer::error(StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
+    }
     session.set_revision(revision.clone());
     tracing::info!(revision, agents, "the secrets were replaced");
     answer::json(StatusCode::OK, &EnvAnswer { revision })

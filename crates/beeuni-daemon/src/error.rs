@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use beeuni_manifest::{FindError, Issue, Severity};
 use beeuni_tools::HostError;
 
-use crate::config::{HarnessChoice, ListenError};
+use crate::config::ListenError;
 
 /// Why a daemon did not start or did not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// The harness is not part of this version.
     #[error(
-        "this version of beeuni has no {} harness: it has `none`, which only hosts tools (`--harness none`)",
-        asked.as_str()
+        "this version of beeuni does not have the standard harness yet{}: start it with `--harness experimental` \
+         (the agent loop inside the daemon) or `--harness none` (only hosts tools)",
+        if *from_manifest { ", which the project asks for (`harness: standard` is what a beeuni.yaml without that key means)" } else { "" }
     )]
-    NoHarness {
-        /// What was asked for.
-        asked: HarnessChoice,
+    NoStandard {
+        /// Whether the manifest asked for it, or its default did.
+        from_manifest: bool,
     },
     /// The session id has characters that an id cannot have.
     #[error("{0:?} is no session id: use 1 to 128 of the characters A-Z a-z 0-9 . _ -")]
@@ -98,6 +99,12 @@ pub enum DaemonError {
     /// The tool host could not start.
     #[error("cannot start the tool host")]
     Host(#[from] HostError),
+    /// The folders of the harness tools could not be made.
+    #[error("cannot start the harness tools")]
+    HarnessTools(#[from] beeuni_agent::harness_tools::PrepareError),
+    /// The session's transcript cannot be used.
+    #[error("cannot open the session")]
+    Open(#[from] beeuni_agent::OpenError),
     /// Signals cannot be received.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -110,7 +117,7 @@ impl DaemonError {
     /// The exit code of `beeuni daemon`: 2 for wrong usage or nothing to work on, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoHarness { .. } | Self::SessionId(_) | Self::Listen(_) | Self::Project(_) => 2,
+            Self::NoStandard { .. } | Self::SessionId(_) | Self::Listen(_) | Self::Project(_) => 2,
             _ => 1,
         }
     }

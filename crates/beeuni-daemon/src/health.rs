@@ -1,37 +1,87 @@
-//! `GET /beeuni/health`: open to everybody who reaches the daemon, so no secret, no path, no agent.
-use beeuni_protocol::{EnvHealth, HarnessHealth, Health, RuntimeHealth, ToolsHealth};
+//! `GET /beeuni/health`: open to everybody who reaches the daemon, so no secret, no path outside the project, no agent.
+use beeuni_manifest::{Issue, Severity};
+use beeuni_protocol::{EnvHealth, HarnessHealth, Health, ModelHealth, ProjectHealth, RuntimeHealth, ToolsHealth};
+use beeuni_tools::LoadReport;
 use hyper::StatusCode;
 
 use crate::answer::{self, Answer};
+use crate::local::project::first_error;
 use crate::session::{Session, Stage};
 
 /// The route groups of this version, for clients that talk to several.
-const CAPABILITIES: [&str; 2] = ["tools", "env"];
+const CAPABILITIES: [&str; 8] = ["tools", "env", "reload", "sessions", "events", "asks", "llm", "router"];
+
+/// Which of them a daemon without a harness has not.
+const OF_A_HARNESS: [&str; 3] = ["sessions", "events", "asks"];
 
 /// Answers the health.
 pub(crate) fn health(session: &Session) -> Answer {
-    let report = session.host.report();
+    let stage = session.stage();
+    let status = session.harness.status();
+    let state = match stage {
+        _ if status.state == "off" => "off",
+        Stage::Loading => "starting",
+        Stage::Stopping => "stopping",
+        Stage::Ready => status.state,
+    };
+    let has = |name: &str| match name {
+        "router" => session.web.is_some(),
+        name => state != "off" || !OF_A_HARNESS.contains(&name),
+    };
     let health = Health {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         session: session.id.clone(),
         harness: HarnessHealth {
-            id: session.harness.as_str().to_owned(),
-            state: "off".to_owned(),
-            ready: false,
+            id: status.id.to_owned(),
+            state: state.to_owned(),
+            ready: status.ready && stage == Stage::Ready,
         },
+        model: session.model().map(|model| ModelHealth {
+            id: model.id,
+            rehearsal: model.rehearsal,
+        }),
         runtime: RuntimeHealth {
-            ready: session.stage() == Stage::Ready,
+            ready: stage == Stage::Ready,
         },
+        project: project(session),
         release: None,
-        tools: ToolsHealth {
-            loaded: report.tools.len(),
-            failed: report.failed.len(),
-            failed_names: report.failed.iter().map(|failed| failed.tool.name.clone()).collect(),
-        },
+        tools: tools(&session.hosting.host.report()),
         env: EnvHealth {
             revision: session.revision(),
         },
-        capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+        capabilities: CAPABILITIES
+            .into_iter()
+            .filter(|name| has(name))
+            .map(str::to_owned)
+            .collect(),
     };
     answer::json(StatusCode::OK, &health)
+}
+
+/// How the project's files are.
+fn project(session: &Session) -> ProjectHealth {
+    let unusable = session.unusable();
+    let reading = session.reading();
+    let findings = unusable.as_deref().unwrap_or(&reading.findings);
+    let count = |severity: Severity| {
+        findings
+            .iter()
+            .filter(|issue: &&Issue| issue.severity == severity)
+            .count()
+    };
+    ProjectHealth {
+        current: unusable.is_none(),
+        errors: count(Severity::Error),
+        warnings: count(Severity::Warning),
+        problem: first_error(findings),
+    }
+}
+
+/// Which tools there are.
+pub(crate) fn tools(report: &LoadReport) -> ToolsHealth {
+    ToolsHealth {
+        loaded: report.tools.len(),
+        failed: report.failed.len(),
+        failed_names: report.failed.iter().map(|failed| failed.tool.name.clone()).collect(),
+    }
 }

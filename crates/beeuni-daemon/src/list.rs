@@ -11,7 +11,7 @@ pub(crate) fn list(session: &Session) -> Answer {
     if session.stage() == Stage::Loading {
         return answer::unavailable("the tools are still loading");
     }
-    answer::json(StatusCode::OK, &entries(&session.host.report()))
+    answer::json(StatusCode::OK, &entries(&session.hosting.host.report()))
 }
 
 fn entries(report: &LoadReport) -> ToolList {

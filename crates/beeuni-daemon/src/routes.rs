@@ -10,6 +10,8 @@ pub enum Access {
     Caller,
     /// The session token alone.
     SessionToken,
+    /// The session token, or the router token that an agent's tools find in `context.env`.
+    Web,
 }
 
 /// One line of the table.
@@ -17,7 +19,7 @@ pub enum Access {
 pub struct Route {
     /// `GET` (which answers `HEAD` too) or `POST`.
     pub method: &'static str,
-    /// The path; a last part `{name}` stands for one segment.
+    /// The path; a part `{…}` stands for one segment.
     pub path: &'static str,
     /// Who may use it.
     pub access: Access,
@@ -31,40 +33,141 @@ pub(crate) enum Endpoint {
     ListTools,
     CallTool,
     PushEnv,
+    Reload,
+    Prompt,
+    Abort,
+    Messages,
+    State,
+    Children,
+    Permissions,
+    ReplyPermission,
+    Questions,
+    AnswerQuestion,
+    RejectQuestion,
+    Events,
+    Completions,
+    Models,
+    Web(WebRoute),
 }
 
-/// Every route. A new one needs a line in `docs/daemon.md` and passes through the access test by itself.
-pub const ROUTES: [Route; 4] = [
+/// A route of the web router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WebRoute {
+    /// Tavily's search.
+    Search,
+    /// Serper's images.
+    Images,
+    /// Firecrawl's scrape.
+    Scrape,
+}
+
+const fn route(method: &'static str, path: &'static str, access: Access, endpoint: Endpoint) -> Route {
     Route {
-        method: "POST",
-        path: "/beeuni/tools/{name}",
-        access: Access::Caller,
-        endpoint: Endpoint::CallTool,
-    },
-    Route {
-        method: "GET",
-        path: "/beeuni/tools",
-        access: Access::Caller,
-        endpoint: Endpoint::ListTools,
-    },
-    Route {
-        method: "GET",
-        path: "/beeuni/health",
-        access: Access::Open,
-        endpoint: Endpoint::Health,
-    },
-    Route {
-        method: "POST",
-        path: "/beeuni/env",
-        access: Access::SessionToken,
-        endpoint: Endpoint::PushEnv,
-    },
+        method,
+        path,
+        access,
+        endpoint,
+    }
+}
+
+/// Every route. A new one needs a line in `docs/daemon.md` and passes through the access test by itself. The call
+/// of a tool comes first: it is the one that is measured.
+pub const ROUTES: [Route; 21] = [
+    route("POST", "/beeuni/tools/{name}", Access::Caller, Endpoint::CallTool),
+    route("GET", "/beeuni/tools", Access::Caller, Endpoint::ListTools),
+    route("GET", "/beeuni/health", Access::Open, Endpoint::Health),
+    route("POST", "/beeuni/env", Access::SessionToken, Endpoint::PushEnv),
+    route("POST", "/beeuni/reload", Access::SessionToken, Endpoint::Reload),
+    route("GET", "/beeuni/events", Access::SessionToken, Endpoint::Events),
+    route("GET", "/beeuni/sessions/{id}", Access::SessionToken, Endpoint::State),
+    route(
+        "POST",
+        "/beeuni/sessions/{id}/prompt",
+        Access::SessionToken,
+        Endpoint::Prompt,
+    ),
+    route(
+        "POST",
+        "/beeuni/sessions/{id}/abort",
+        Access::SessionToken,
+        Endpoint::Abort,
+    ),
+    route(
+        "GET",
+        "/beeuni/sessions/{id}/messages",
+        Access::SessionToken,
+        Endpoint::Messages,
+    ),
+    route(
+        "GET",
+        "/beeuni/sessions/{id}/children",
+        Access::SessionToken,
+        Endpoint::Children,
+    ),
+    route(
+        "GET",
+        "/beeuni/sessions/{id}/permissions",
+        Access::SessionToken,
+        Endpoint::Permissions,
+    ),
+    route(
+        "POST",
+        "/beeuni/sessions/{id}/permissions/{request}",
+        Access::SessionToken,
+        Endpoint::ReplyPermission,
+    ),
+    route(
+        "GET",
+        "/beeuni/sessions/{id}/questions",
+        Access::SessionToken,
+        Endpoint::Questions,
+    ),
+    route(
+        "POST",
+        "/beeuni/sessions/{id}/questions/{request}",
+        Access::SessionToken,
+        Endpoint::AnswerQuestion,
+    ),
+    route(
+        "POST",
+        "/beeuni/sessions/{id}/questions/{request}/reject",
+        Access::SessionToken,
+        Endpoint::RejectQuestion,
+    ),
+    route(
+        "POST",
+        "/beeuni/llm/v1/chat/completions",
+        Access::Caller,
+        Endpoint::Completions,
+    ),
+    route("GET", "/beeuni/llm/v1/models", Access::Caller, Endpoint::Models),
+    route(
+        "POST",
+        "/v1/router/tavily/search",
+        Access::Web,
+        Endpoint::Web(WebRoute::Search),
+    ),
+    route(
+        "POST",
+        "/v1/router/serper/images",
+        Access::Web,
+        Endpoint::Web(WebRoute::Images),
+    ),
+    route(
+        "POST",
+        "/v1/router/firecrawl/v2/scrape",
+        Access::Web,
+        Endpoint::Web(WebRoute::Scrape),
+    ),
 ];
+
+/// The segments of a path that stand for the pattern's `{…}`; empty where it has fewer.
+pub(crate) type Segments<'p> = [&'p str; 2];
 
 /// What a request's method and path lead to.
 pub(crate) enum Found<'p> {
-    /// A route, with the segment that stands for `{name}` (empty when it has none).
-    Route(&'static Route, &'p str),
+    /// A route, with the segments that stand for its `{…}`.
+    Route(&'static Route, Segments<'p>),
     /// A path that is there, with another method: the value of `Allow`.
     WrongMethod(String),
     /// No such path.
@@ -75,11 +178,11 @@ pub(crate) enum Found<'p> {
 pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Found<'p> {
     let mut allowed: Vec<&str> = Vec::new();
     for route in &ROUTES {
-        let Some(segment) = segment_of(route.path, path) else {
+        let Some(segments) = segments_of(route.path, path) else {
             continue;
         };
         if route.takes(method) {
-            return Found::Route(route, segment);
+            return Found::Route(route, segments);
         }
         allowed.push(route.method);
         if route.method == "GET" {
@@ -100,15 +203,23 @@ impl Route {
     }
 }
 
-/// The segment of `path` that stands for the pattern's `{…}`, or `""` when the pattern has none; `None`
-/// when the path is another one. Paths are compared as sent: tool names need no percent-encoding.
-fn segment_of<'p>(pattern: &str, path: &'p str) -> Option<&'p str> {
-    match pattern.split_once('{') {
-        None => (pattern == path).then_some(""),
-        Some((prefix, _)) => path
-            .strip_prefix(prefix)
-            .filter(|rest| !rest.is_empty() && !rest.contains('/')),
+/// The segments of `path` that stand for the pattern's `{…}`; `None` when the path is another one. Paths are
+/// compared as sent: names and ids need no percent-encoding.
+fn segments_of<'p>(mut pattern: &str, mut path: &'p str) -> Option<Segments<'p>> {
+    let mut segments = [""; 2];
+    for segment in &mut segments {
+        let Some((before, after)) = pattern.split_once('{') else {
+            break;
+        };
+        path = path.strip_prefix(before)?;
+        *segment = path.split_once('/').map_or(path, |(first, _)| first);
+        path = &path[segment.len()..];
+        pattern = after.split_once('}')?.1;
+        if segment.is_empty() {
+            return None;
+        }
     }
+    (pattern == path).then_some(segments)
 }
 
 #[cfg(test)]
@@ -118,7 +229,7 @@ mod tests {
 
     fn leads_to(method: &Method, path: &str) -> String {
         match find(method, path) {
-            Found::Route(route, segment) => format!("{:?} {segment}", route.endpoint),
+            Found::Route(route, segments) => format!("{:?} {}", route.endpoint, segments.join(" ")),
             Found::WrongMethod(allow) => format!("allow {allow}"),
             Found::Unknown => "unknown".to_owned(),
         }
@@ -127,7 +238,11 @@ mod tests {
     #[test]
     fn every_route_of_the_table_is_found_by_its_own_method() {
         for route in &ROUTES {
-            let path = route.path.replace("{name}", "show");
+            let path = route
+                .path
+                .replace("{name}", "show")
+                .replace("{id}", "s-1")
+                .replace("{request}", "r-1");
             let method = Method::from_bytes(route.method.as_bytes());
             let Ok(method) = method else {
                 panic!("{} is no method", route.method)
@@ -138,7 +253,7 @@ mod tests {
 
     #[test]
     fn head_is_answered_where_get_is() {
-        assert_eq!(leads_to(&Method::HEAD, "/beeuni/health"), "Health ");
+        assert_eq!(leads_to(&Method::HEAD, "/beeuni/health"), "Health  ");
         assert_eq!(leads_to(&Method::HEAD, "/beeuni/env"), "allow POST");
     }
 
@@ -150,7 +265,9 @@ mod tests {
 
     #[test]
     fn a_name_is_exactly_one_segment() {
-        assert_eq!(leads_to(&Method::POST, "/beeuni/tools/show"), "CallTool show");
+        assert_eq!(leads_to(&Method::POST, "/beeuni/tools/show"), "CallTool show ");
+        let reply = "/beeuni/sessions/s-1/permissions/per_1";
+        assert_eq!(leads_to(&Method::POST, reply), "ReplyPermission s-1 per_1");
         for path in [
             "/beeuni/tools/",
             "/beeuni/tools/a/b",
@@ -158,6 +275,10 @@ mod tests {
             "/beeuni",
             "/",
             "//beeuni/health",
+            "/beeuni/sessions//prompt",
+            "/beeuni/sessions/s-1/prompt/",
+            "/beeuni/sessions/s-1/permissions/",
+            "/beeuni/sessions/s-1/questions/q/reject/x",
         ] {
             assert_eq!(leads_to(&Method::POST, path), "unknown", "{path}");
         }

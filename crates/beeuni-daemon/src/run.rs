@@ -1,24 +1,27 @@
-//! The life of a daemon: bind, load the tools, take calls, drain.
-use std::collections::BTreeMap;
+//! The life of a daemon: bind, load the tools, take calls and prompts, drain.
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use beeuni_gateway::Gateway;
 use beeuni_protocol::Ready;
-use beeuni_tools::{
-    HostConfig, LoadReport, LogLine, LogStream, SecretValue, SelectedTool, ToolHost, ToolKind, sandbox_env,
-};
+use beeuni_tools::{LogLine, LogStream};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::access::Credentials;
-use crate::config::DaemonConfig;
+use crate::config::{DaemonConfig, HarnessChoice, Listen};
 use crate::error::DaemonError;
+use crate::harness::{Experimental, Harness, NoHarness};
 use crate::listen::Listener;
-use crate::outputs::Outputs;
+use crate::local::hosting::{Hosting, WebPlace};
+use crate::local::{ControlPlane, LocalOptions, RouterServer, open_conversation};
+use crate::reload::{self, Reloads, Requests};
 use crate::server::Server;
-use crate::session::{Agents, Project, Session};
-use crate::signals::StopSignals;
+use crate::session::{Parts, Session};
+use crate::signals::{Asked, Signals};
 use crate::start::{Start, prepare};
 use crate::state::State;
+use crate::watch::Watch;
+use crate::web::WebAccess;
 
 /// How long running calls may go on once the daemon was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -26,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs a session's daemon. `ready` is called once, when calls are taken; the future ends after SIGTERM or
 /// SIGINT, when the running calls had 5 s and every worker is gone.
 ///
-/// Needs a current-thread Tokio runtime with I/O and time (see [`ToolHost`]). Logs through `tracing`.
+/// Needs a current-thread Tokio runtime with I/O and time (see [`ToolHost`](beeuni_tools::ToolHost)). Logs through `tracing`.
 ///
 /// # Errors
 ///
@@ -39,90 +42,172 @@ pub async fn run(config: DaemonConfig, ready: impl FnOnce(&Ready)) -> Result<(),
         tracing::debug!(%error, "this process's memory stays readable for its user");
     }
     let start = prepare(&config)?;
-    let mut signals = StopSignals::listen()?;
+    let mut signals = Signals::listen()?;
     let state = State::open(&config.state)?;
-    let outputs = Outputs::prepare(&start.session, start.comes_back)?;
     let listener = Listener::bind(&config.listen).await?;
     let url = listener.url().map_err(|source| DaemonError::Bind {
         listen: config.listen.to_string(),
         source,
     })?;
-    let selection = start.manifest.selection();
-    let session = Arc::new(session(&config, start, &state, &outputs).await?);
+    let Assembled {
+        session,
+        requests,
+        _router,
+    } = assemble(&config, start, &state, &url).await?;
     let server = Server::start(listener, session.clone());
+    let mut watch = Watch::new(session.hosting.found.clone());
+    let reading = session.reading();
 
-    let stopped_by = tokio::select! {
-        report = session.host.load(&selection.tools) => {
-            log_failures(&report);
-            session.open(&report);
-            ready(&Ready { ready: true, url: url.clone(), session: session.id.clone() });
-            tracing::info!(url, session = session.id, state = %config.state.display(), tools = report.tools.len(), "ready");
-            signals.next().await
-        }
-        signal = signals.next() => signal,
+    let loading = async {
+        let content = watch.content(&reading).await;
+        let report = session.hosting.host.load(&reading.setup.tools).await;
+        watch.loaded(content, &report);
+        report
     };
-    tracing::info!("{stopped_by}: stopping, running calls have {} s", GRACE.as_secs());
+    let stopped_by = tokio::select! {
+        report = loading => {
+            reload::log_failures(&report);
+            session.open();
+            ready(&Ready { ready: true, url: url.clone(), session: session.id.clone() });
+            tracing::info!(
+                url,
+                session = session.id,
+                harness = session.harness.status().id,
+                state = %config.state.display(),
+                tools = report.tools.len(),
+                "ready"
+            );
+            serve(&session, requests, watch, &mut signals).await
+        }
+        signal = signals.stop() => signal,
+    };
+    tracing::info!(
+        "{stopped_by}: stopping, running calls and turns have {} s",
+        GRACE.as_secs()
+    );
     tokio::select! {
         biased;
         () = drain(&session, server) => Ok(()),
-        _ = signals.next() => Err(DaemonError::Forced),
+        _ = signals.stop() => Err(DaemonError::Forced),
     }
 }
 
-/// Builds the session with its tool host, which starts nothing yet.
-async fn session(
-    config: &DaemonConfig,
-    start: Start,
-    state: &State,
-    outputs: &Outputs,
-) -> Result<Session, DaemonError> {
+/// Takes calls, prompts and reloads until a signal stops it; the signal's name.
+async fn serve(session: &Arc<Session>, requests: Requests, watch: Watch, signals: &mut Signals) -> &'static str {
+    // Some providers are slow to say which models they have: nothing waits for that.
+    let learning = tokio::spawn({
+        let session = Arc::clone(session);
+        async move { reload::learn_model(&session).await }
+    });
+    let reloading = tokio::spawn(reload::run(Arc::clone(session), requests, watch));
+    let stopped_by = loop {
+        match signals.next().await {
+            Asked::Stop(name) => break name,
+            Asked::Reload => drop(session.reloads.ask("SIGHUP")),
+        }
+    };
+    learning.abort();
+    reloading.abort();
+    stopped_by
+}
+
+/// What a daemon is put together from.
+struct Assembled {
+    session: Arc<Session>,
+    requests: Requests,
+    /// The web router of a daemon whose own listener tools cannot reach.
+    _router: Option<RouterServer>,
+}
+
+/// Builds the session with its tool host and harness, which start nothing yet.
+async fn assemble(config: &DaemonConfig, start: Start, state: &State, url: &str) -> Result<Assembled, DaemonError> {
     let credentials = Credentials::new(config.token.clone(), state.key.clone());
     if !credentials.has_token() {
         tracing::warn!(
-            "no session token (BEEUNI_TOKEN): only the bridge key is accepted, and secrets cannot be pushed"
+            "no session token (BEEUNI_TOKEN): only the bridge key is accepted, which can neither prompt nor push secrets"
         );
     }
-    let mut env = sandbox_env(&config.pass_env);
-    // The token is of the session, never of a worker's own environment, whatever `pass_env` names.
-    env.remove("BEEUNI_TOKEN");
-    if let Some(api_url) = &config.api_url {
-        env.insert("BEEUNI_API_URL".to_owned(), api_url.clone());
-    }
-    let token = config.token.as_ref().filter(|token| !token.expose().is_empty());
-    let session_secrets: BTreeMap<String, SecretValue> = token
-        .map(|token| ("BEEUNI_TOKEN".to_owned(), token.clone()))
-        .into_iter()
-        .collect();
-    let project = Project::new(start.found.root);
-    let host = ToolHost::new(HostConfig {
-        bun: config.bun.clone(),
-        runtime_dir: config.runtime_dir.clone(),
-        project: project.root.clone(),
-        output_dir: outputs.folder.clone(),
-        session: start.session.clone(),
-        env,
-        session_secrets,
+    let options = LocalOptions {
+        runtime_dir: Some(config.runtime_dir.clone()),
         limits: config.limits.clone(),
-        guard: config.guard.clone(),
+        pass_env: config.pass_env.clone(),
+        gateway: config.gateway.clone(),
         log: Arc::new(log_tool_line),
-    })
-    .await?;
-    let agents = Agents::new(&start.manifest.agents, start.agent);
-    Ok(Session::new(
-        start.session,
-        config.harness,
+        ..LocalOptions::new(&config.project, &config.state, &config.bun, &config.guard)
+    };
+    let access = Arc::new(WebAccess::new(options.web.clone()));
+    let (place, router) = web_place(config, url, &access).await?;
+    let web = matches!(place, WebPlace::Own(_)).then(|| Arc::clone(&access));
+    let Start {
+        session: id,
+        comes_back,
+        found,
+        overrides,
+        reading,
+        harness,
+    } = start;
+    let hosting = Arc::new(Hosting::prepare(&options, &id, comes_back, found, &reading, place, access).await?);
+    let gateway = Gateway::new(config.gateway.clone());
+    let harness: Box<dyn Harness> = match harness {
+        HarnessChoice::Experimental => {
+            let (session, tools) = open_conversation(&options, &id, &hosting, &gateway, &reading)?;
+            Box::new(Experimental::new(session, tools, hosting.host.clone()))
+        }
+        // `prepare` has refused what this version does not have.
+        HarnessChoice::None | HarnessChoice::Standard => Box::new(NoHarness(hosting.host.clone())),
+    };
+    let (reloads, requests) = Reloads::new();
+    let session = Session::new(Parts {
+        id,
+        harness,
         credentials,
-        host,
-        project,
-        agents,
-    ))
+        hosting,
+        gateway,
+        overrides,
+        web,
+        reading,
+        reloads,
+    });
+    Ok(Assembled {
+        session: Arc::new(session),
+        requests,
+        _router: router,
+    })
 }
 
-/// Refuses new calls, gives running ones their time, ends the workers, and writes the last answers.
+/// Which web router the tools use: the control plane's, or our own, on our listener where tools can reach that.
+async fn web_place(
+    config: &DaemonConfig,
+    url: &str,
+    access: &Arc<WebAccess>,
+) -> Result<(WebPlace, Option<RouterServer>), DaemonError> {
+    if let Some(api_url) = &config.api_url {
+        let plane = ControlPlane {
+            url: api_url.clone(),
+            token: config.token.clone(),
+        };
+        return Ok((WebPlace::ControlPlane(plane), None));
+    }
+    Ok(match &config.listen {
+        Listen::Tcp(_) => (WebPlace::Own(url.to_owned()), None),
+        Listen::Unix(_) => {
+            let router = RouterServer::serve(Arc::clone(access)).await?;
+            (WebPlace::Own(router.url().to_owned()), Some(router))
+        }
+    })
+}
+
+/// Refuses new calls and prompts, gives running ones their time, ends the workers, and writes the last answers.
 async fn drain(session: &Session, server: Server) {
+    let begin = Instant::now();
     session.close();
     server.stop();
-    session.host.shutdown(GRACE).await;
+    session.harness.close(GRACE).await;
+    session
+        .hosting
+        .host
+        .shutdown(GRACE.saturating_sub(begin.elapsed()))
+        .await;
     server.ended().await;
 }
 
@@ -132,18 +217,5 @@ fn log_tool_line(line: &LogLine) {
     match stream {
         LogStream::Stdout => tracing::info!("[tool {tool}] {text}"),
         LogStream::Stderr | LogStream::Host => tracing::warn!("[tool {tool}] {text}"),
-    }
-}
-
-/// M7: one line for each tool that was left out, with the reason.
-fn log_failures(report: &LoadReport) {
-    for failed in &report.failed {
-        let SelectedTool { name, kind, .. } = &failed.tool;
-        let kind = if *kind == ToolKind::Beeuni { "Beeuni" } else { "project" };
-        let reason = failed.error.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-        tracing::error!(
-            "[tools] {kind} tools that did not load: {name} ({}): {reason}",
-            failed.tool.source_text()
-        );
     }
 }

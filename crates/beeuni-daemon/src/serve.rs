@@ -1,50 +1,91 @@
 //! One request: is it meant for us, which route, who asks, and then the route.
-use std::convert::Infallible;
-
 use hyper::body::Incoming;
+use hyper::header::HeaderMap;
+use hyper::http::request::Parts;
 use hyper::{Request, StatusCode};
 
 use crate::access::{self, Who};
 use crate::answer::{self, Answer};
-use crate::routes::{self, Access, Endpoint, Found};
+use crate::routes::{self, Access, Endpoint, Found, Segments};
+use crate::server::Serve;
 use crate::session::Session;
-use crate::{body, call, env, health, list};
+use crate::{asks, body, call, conversation, env, events, health, list, llm, reload, web};
+
+impl Serve for Session {
+    async fn serve(&self, over_network: bool, request: Request<Incoming>) -> Answer {
+        serve(self, over_network, request).await
+    }
+}
 
 /// Answers `request`. Whoever has no credential learns which routes there are (so do readers of the docs),
 /// and nothing of the session.
-pub(crate) async fn serve(
-    session: &Session,
-    over_network: bool,
-    request: Request<Incoming>,
-) -> Result<Answer, Infallible> {
+async fn serve(session: &Session, over_network: bool, request: Request<Incoming>) -> Answer {
     let (parts, body) = request.into_parts();
-    let refuse = async |body, answer| Ok(body::refuse(&parts.headers, body, answer).await);
+    let refuse = async |body, answer| body::refuse(&parts.headers, body, answer).await;
     // No web page reaches a Unix socket, and its clients have no name to send.
     if over_network && !access::names_this_machine(&parts) {
         let text = "the Host header must name 127.0.0.1, localhost or [::1]";
         return refuse(body, answer::error(StatusCode::FORBIDDEN, text)).await;
     }
-    let (route, segment) = match routes::find(&parts.method, parts.uri.path()) {
-        Found::Route(route, segment) => (route, segment),
+    let (route, segments) = match routes::find(&parts.method, parts.uri.path()) {
+        Found::Route(route, segments) => (route, segments),
         Found::WrongMethod(allow) => return refuse(body, answer::wrong_method(&allow)).await,
         Found::Unknown => {
             return refuse(body, answer::error(StatusCode::NOT_FOUND, "there is no such route")).await;
         }
     };
-    if route.access != Access::Open {
-        match (route.access, session.credentials.identify(&parts.headers)) {
-            (_, None) => return refuse(body, answer::unauthorized()).await,
-            (Access::SessionToken, Some(Who::Bridge)) => {
-                let text = "this route takes the session token, not the tool-bridge key";
-                return refuse(body, answer::error(StatusCode::FORBIDDEN, text)).await;
-            }
-            (_, Some(_)) => {}
-        }
+    if let Some(refusal) = refusal(session, route.access, &parts.headers) {
+        return refuse(body, refusal).await;
     }
-    Ok(match route.endpoint {
-        Endpoint::CallTool => call::call(session, segment, &parts.headers, body).await,
+    if let Endpoint::CallTool = route.endpoint {
+        return call::call(session, segments[0], &parts.headers, body).await;
+    }
+    // Boxed: the future of a call, which is measured, need not have room for all the others.
+    Box::pin(lead(session, route.endpoint, segments, &parts, body)).await
+}
+
+/// Why the caller may not use a route; `None` when it may.
+fn refusal(session: &Session, access: Access, headers: &HeaderMap) -> Option<Answer> {
+    if access == Access::Open || (access == Access::Web && session.web_router(headers).is_some()) {
+        return None;
+    }
+    match (access, session.credentials.identify(headers)) {
+        (_, None) => Some(answer::unauthorized()),
+        (Access::SessionToken | Access::Web, Some(Who::Bridge)) => {
+            let text = "this route takes the session token, not the tool-bridge key";
+            Some(answer::error(StatusCode::FORBIDDEN, text))
+        }
+        (_, Some(_)) => None,
+    }
+}
+
+async fn lead(
+    session: &Session,
+    endpoint: Endpoint,
+    [first, second]: Segments<'_>,
+    parts: &Parts,
+    body: Incoming,
+) -> Answer {
+    let headers = &parts.headers;
+    match endpoint {
+        Endpoint::CallTool => call::call(session, first, headers, body).await,
         Endpoint::ListTools => list::list(session),
         Endpoint::Health => health::health(session),
-        Endpoint::PushEnv => env::push(session, &parts.headers, body).await,
-    })
+        Endpoint::PushEnv => env::push(session, headers, body).await,
+        Endpoint::Reload => reload::asked(session, headers, body).await,
+        Endpoint::Prompt => conversation::prompt(session, first, headers, body).await,
+        Endpoint::Abort => conversation::abort(session, first, headers, body).await,
+        Endpoint::Messages => conversation::messages(session, first, parts.uri.query()).await,
+        Endpoint::State => conversation::state(session, first).await,
+        Endpoint::Children => conversation::children(session, first).await,
+        Endpoint::Permissions => asks::permissions(session, first).await,
+        Endpoint::ReplyPermission => asks::reply(session, first, second, headers, body).await,
+        Endpoint::Questions => asks::questions(session, first).await,
+        Endpoint::AnswerQuestion => asks::answer(session, first, second, headers, body).await,
+        Endpoint::RejectQuestion => asks::reject(session, first, second, headers, body).await,
+        Endpoint::Events => events::events(session, headers, parts.uri.query()).await,
+        Endpoint::Completions => llm::completions(session, headers, body).await,
+        Endpoint::Models => llm::models(session).await,
+        Endpoint::Web(route) => web::answer(session, route, headers, body).await,
+    }
 }

@@ -1,6 +1,10 @@
 //! The running server, and one connection of it.
+use std::convert::Infallible;
+use std::future::Future;
 use std::sync::Arc;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -8,11 +12,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::answer::Answer;
 use crate::connections::Connections;
 use crate::listen::Listener;
-use crate::serve::serve;
-use crate::session::Session;
-use crate::stream::{Activity, Phase, Watched};
+use crate::stream::{Phase, Watched};
+
+/// What answers requests.
+pub(crate) trait Serve: Send + Sync + 'static {
+    /// The answer to one request. `over_network` says that a web page could have sent it.
+    fn serve(&self, over_network: bool, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+}
 
 /// The running server. Dropping it cuts every connection.
 pub(crate) struct Server {
@@ -22,10 +31,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves `session` on `listener` from now on.
-    pub(crate) fn start(listener: Listener, session: Arc<Session>) -> Self {
+    /// Serves on `listener` from now on.
+    pub(crate) fn start(listener: Listener, serves: Arc<impl Serve>) -> Self {
         let (stop, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let connections = Connections::new(session);
+        let connections = Connections::new(serves);
         let task = tokio::spawn(connections.run(listener, stop.clone(), end.clone()));
         Self { task, stop, end }
     }
@@ -49,18 +58,18 @@ impl Drop for Server {
 }
 
 /// Serves one connection, from its first request to its last.
-pub(crate) async fn connection<S>(http: http1::Builder, stream: Watched<S>, session: Arc<Session>, over_network: bool)
+pub(crate) async fn connection<S>(http: http1::Builder, stream: Watched<S>, serves: Arc<impl Serve>, over_network: bool)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let activity = stream.activity.clone();
     let service = service_fn(|request| {
-        let (session, activity): (&Session, &Activity) = (&session, &activity);
+        let (serves, activity) = (&*serves, &activity);
         async move {
             activity.enter(Phase::Busy);
-            let answer = serve(session, over_network, request).await;
-            activity.enter(Phase::Waiting);
-            answer
+            let mut answer = serves.serve(over_network, request).await;
+            answer.body_mut().ends(activity);
+            Ok::<_, Infallible>(answer)
         }
     });
     let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));

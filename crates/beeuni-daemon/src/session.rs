@@ -1,34 +1,53 @@
-//! What a running session consists of, and which agent may call which tool in it.
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+//! What a running session consists of, and what changes in its life.
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use beeuni_manifest::{Agent, ToolAccess};
-use beeuni_tools::{LoadReport, ToolHost};
+use beeuni_gateway::Gateway;
+use beeuni_gateway::web::WebRouter;
+use beeuni_manifest::Issue;
+use hyper::header::HeaderMap;
 
-use crate::access::Credentials;
-use crate::config::HarnessChoice;
+use crate::access::{Credentials, presented};
+use crate::agents::Agents;
+use crate::checkout::Project;
+use crate::harness::Harness;
+use crate::local::hosting::Hosting;
+use crate::local::project::{Overrides, Reading};
+use crate::local::session::ModelInUse;
+use crate::reload::Reloads;
+use crate::web::WebAccess;
 
 /// A running session. One per process.
 pub(crate) struct Session {
     pub(crate) id: String,
-    pub(crate) harness: HarnessChoice,
+    pub(crate) harness: Box<dyn Harness>,
     pub(crate) credentials: Credentials,
-    pub(crate) host: ToolHost,
+    pub(crate) hosting: Arc<Hosting>,
+    pub(crate) gateway: Gateway,
     pub(crate) project: Project,
-    pub(crate) agents: Agents,
+    pub(crate) overrides: Overrides,
+    /// The web router; `None` with a control plane, which has its own.
+    pub(crate) web: Option<Arc<WebAccess>>,
+    pub(crate) reloads: Reloads,
     stage: AtomicU8,
-    loaded: OnceLock<HashSet<String>>,
-    revision: Mutex<Option<String>>,
+    now: Mutex<Now>,
+}
+
+/// What changes in a session's life.
+struct Now {
+    agents: Arc<Agents>,
+    reading: Arc<Reading>,
+    /// Why the files as they are now are not in force.
+    unusable: Option<Vec<Issue>>,
+    revision: Option<String>,
+    model: Option<ModelInUse>,
 }
 
 /// Where a session is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
-    /// The tools are being loaded.
+    /// The tools are being loaded for the first time.
     Loading = 0,
     /// Calls are taken.
     Ready = 1,
@@ -36,25 +55,50 @@ pub(crate) enum Stage {
     Stopping = 2,
 }
 
+/// The parts of a session.
+pub(crate) struct Parts {
+    pub(crate) id: String,
+    pub(crate) harness: Box<dyn Harness>,
+    pub(crate) credentials: Credentials,
+    pub(crate) hosting: Arc<Hosting>,
+    pub(crate) gateway: Gateway,
+    pub(crate) overrides: Overrides,
+    pub(crate) web: Option<Arc<WebAccess>>,
+    pub(crate) reading: Arc<Reading>,
+    pub(crate) reloads: Reloads,
+}
+
 impl Session {
-    pub(crate) fn new(
-        id: String,
-        harness: HarnessChoice,
-        credentials: Credentials,
-        host: ToolHost,
-        project: Project,
-        agents: Agents,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts {
+            id,
+            harness,
+            credentials,
+            hosting,
+            gateway,
+            overrides,
+            web,
+            reading,
+            reloads,
+        } = parts;
         Self {
             id,
             harness,
             credentials,
-            host,
-            project,
-            agents,
+            project: Project::new(hosting.found.root.clone()),
+            hosting,
+            gateway,
+            overrides,
+            web,
+            reloads,
             stage: AtomicU8::new(Stage::Loading as u8),
-            loaded: OnceLock::new(),
-            revision: Mutex::new(None),
+            now: Mutex::new(Now {
+                agents: Arc::new(Agents::of(&reading)),
+                reading,
+                unusable: None,
+                revision: None,
+                model: None,
+            }),
         }
     }
 
@@ -67,10 +111,7 @@ impl Session {
     }
 
     /// The tools are there: takes calls from now on.
-    pub(crate) fn open(&self, report: &LoadReport) {
-        let names = report.tools.iter().map(|loaded| loaded.tool.name.clone()).collect();
-        // The tools are loaded once in a session's life (C1), so the first set is the only one.
-        let _ = self.loaded.set(names);
+    pub(crate) fn open(&self) {
         self.stage.store(Stage::Ready as u8, Relaxed);
     }
 
@@ -79,145 +120,61 @@ impl Session {
         self.stage.store(Stage::Stopping as u8, Relaxed);
     }
 
-    /// Whether the tool `name` is loaded.
-    pub(crate) fn has_tool(&self, name: &str) -> bool {
-        self.loaded.get().is_some_and(|names| names.contains(name))
+    /// The agents and what each may call.
+    pub(crate) fn agents(&self) -> Arc<Agents> {
+        Arc::clone(&self.now().agents)
+    }
+
+    /// The project as it was when what is in force was read.
+    pub(crate) fn reading(&self) -> Arc<Reading> {
+        Arc::clone(&self.now().reading)
+    }
+
+    /// Puts another reading of the project in force.
+    pub(crate) fn set_reading(&self, reading: Arc<Reading>) {
+        let mut now = self.now();
+        now.agents = Arc::new(Agents::of(&reading));
+        now.reading = reading;
+        now.unusable = None;
+    }
+
+    /// Why the project's files as they are now are not in force; `None` when they are.
+    pub(crate) fn unusable(&self) -> Option<Vec<Issue>> {
+        self.now().unusable.clone()
+    }
+
+    /// Notes that the files as they are now cannot be used. Says whether that is news.
+    pub(crate) fn set_unusable(&self, issues: &[Issue]) -> bool {
+        let mut now = self.now();
+        let news = now.unusable.as_deref() != Some(issues);
+        now.unusable = Some(issues.to_vec());
+        news
     }
 
     /// The revision of the secrets in force.
     pub(crate) fn revision(&self) -> Option<String> {
-        self.revision.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.now().revision.clone()
     }
 
     pub(crate) fn set_revision(&self, revision: String) {
-        *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
-    }
-}
-
-/// The agents of a session and what each may call.
-pub(crate) struct Agents {
-    access: HashMap<String, AgentAccess>,
-    /// The agent of calls that name none.
-    pub(crate) default: String,
-}
-
-struct AgentAccess {
-    enabled: bool,
-    tools: ToolAccess,
-}
-
-/// Why an agent may not call a tool; Display is the text for the caller.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Denied {
-    #[error("no agent named {0:?} is declared in this project")]
-    Unknown(String),
-    #[error("the agent {0:?} is disabled")]
-    Disabled(String),
-    #[error("the agent {agent:?} may not use {tool}: its tools list leaves it out")]
-    Tool { agent: String, tool: String },
-}
-
-impl Agents {
-    /// The agents `declared`, of which `default` calls when a call names none.
-    pub(crate) fn new(declared: &[Agent], default: String) -> Self {
-        let access = declared
-            .iter()
-            .map(|agent| {
-                let access = AgentAccess {
-                    enabled: agent.enabled,
-                    tools: agent.tools.clone(),
-                };
-                (agent.name.clone(), access)
-            })
-            .collect();
-        Self { access, default }
+        self.now().revision = Some(revision);
     }
 
-    /// Whether `agent` may call the loaded tool `tool` (A2).
-    pub(crate) fn check(&self, agent: &str, tool: &str) -> Result<(), Denied> {
-        match self.access.get(agent) {
-            None => Err(Denied::Unknown(agent.chars().take(80).collect())),
-            Some(access) if !access.enabled => Err(Denied::Disabled(agent.to_owned())),
-            Some(access) if !access.tools.allows(tool) => Err(Denied::Tool {
-                agent: agent.to_owned(),
-                tool: tool.to_owned(),
-            }),
-            Some(_) => Ok(()),
-        }
-    }
-}
-
-/// The checkout.
-pub(crate) struct Project {
-    /// Its root as the user named it: `context.directory`.
-    pub(crate) root: PathBuf,
-    /// The same with every link resolved.
-    resolved: PathBuf,
-}
-
-impl Project {
-    /// The checkout at the absolute path `root`.
-    pub(crate) fn new(root: PathBuf) -> Self {
-        let resolved = fs::canonicalize(&root).unwrap_or_else(|_| root.clone());
-        Self { root, resolved }
+    /// The model of the session's agent, once it is known.
+    pub(crate) fn model(&self) -> Option<ModelInUse> {
+        self.now().model.clone()
     }
 
-    /// What a call's `directory` means: `None` for the checkout itself, else the folder below it.
-    pub(crate) fn directory<'d>(&self, asked: Option<&'d str>) -> Result<Option<&'d str>, String> {
-        // The usual case, and no reason to ask the file system.
-        let Some(asked) = asked.filter(|asked| Path::new(asked) != self.root) else {
-            return Ok(None);
-        };
-        if !Path::new(asked).is_absolute() {
-            return Err("directory must be an absolute path".to_owned());
-        }
-        let found = fs::canonicalize(asked).map_err(|error| format!("directory cannot be used: {}", error.kind()))?;
-        if !found.starts_with(&self.resolved) {
-            return Err("directory must be the checkout or a folder below it".to_owned());
-        }
-        if !found.is_dir() {
-            return Err("directory must be a folder".to_owned());
-        }
-        Ok((found != self.resolved).then_some(asked))
+    pub(crate) fn set_model(&self, model: ModelInUse) {
+        self.now().model = Some(model);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-    use super::*;
+    /// The web router as it is to the caller whose router token a request carries; `None` when it carries none.
+    pub(crate) fn web_router(&self, headers: &HeaderMap) -> Option<Arc<WebRouter>> {
+        self.web.as_ref()?.identify(presented(headers)?)
+    }
 
-    #[test]
-    fn a_directory_is_the_checkout_or_below_it() {
-        let outer = tempfile::tempdir().unwrap();
-        let root = outer.path().join("project");
-        fs::create_dir_all(root.join("src/deep")).unwrap();
-        fs::create_dir(outer.path().join("project-evil")).unwrap();
-        fs::write(root.join("file"), "").unwrap();
-        std::os::unix::fs::symlink(outer.path(), root.join("out")).unwrap();
-        let project = Project::new(root.clone());
-        let text = |path: &str| root.join(path).to_str().unwrap().to_owned();
-
-        assert_eq!(project.directory(None), Ok(None));
-        for same in [text(""), text("."), text("src/..")] {
-            assert_eq!(project.directory(Some(&same)), Ok(None), "{same}");
-        }
-        let below = text("src/deep");
-        assert_eq!(project.directory(Some(&below)), Ok(Some(below.as_str())));
-        for bad in [
-            "",
-            "src",
-            "./src",
-            "/",
-            "/etc",
-            "\0",
-            &text("../project-evil"),
-            &text("out"),
-            &text("missing"),
-            &text("file"),
-            outer.path().to_str().unwrap(),
-        ] {
-            assert!(project.directory(Some(bad)).is_err(), "{bad:?}");
-        }
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,10 +27,15 @@ pub(crate) enum Phase {
 pub(crate) struct Activity {
     phase: AtomicU8,
     since: AtomicU32,
+    /// Since when the client has taken nothing of what is there for it; [`TAKES`] while it does.
+    stalled: AtomicU32,
     clock: Arc<AtomicU32>,
     /// Asks the connection to end after the request at hand.
     pub(crate) close: Notify,
 }
+
+/// The client takes what there is.
+const TAKES: u32 = u32::MAX;
 
 impl Activity {
     /// A connection that has yet to send something. `clock` counts sweeps.
@@ -39,6 +44,7 @@ impl Activity {
         Self {
             phase: AtomicU8::new(Phase::Fresh as u8),
             since,
+            stalled: AtomicU32::new(TAKES),
             clock,
             close: Notify::new(),
         }
@@ -59,6 +65,22 @@ impl Activity {
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
         self.since.store(self.clock.load(Relaxed), Relaxed);
+    }
+
+    /// For how many sweeps the client has taken nothing of what is there for it.
+    pub(crate) fn stalled(&self) -> u32 {
+        match self.stalled.load(Relaxed) {
+            TAKES => 0,
+            since => self.clock.load(Relaxed).wrapping_sub(since),
+        }
+    }
+
+    fn wrote(&self, pending: bool) {
+        match (pending, self.stalled.load(Relaxed)) {
+            (true, TAKES) => self.stalled.store(self.clock.load(Relaxed), Relaxed),
+            (false, stalled) if stalled != TAKES => self.stalled.store(TAKES, Relaxed),
+            _ => {}
+        }
     }
 
     fn bytes_came(&self) {
@@ -88,7 +110,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write(cx, bytes)
+        let this = self.get_mut();
+        let wrote = Pin::new(&mut this.socket).poll_write(cx, bytes);
+        this.activity.wrote(wrote.is_pending());
+        wrote
     }
 
     fn poll_write_vectored(
@@ -96,7 +121,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write_vectored(cx, slices)
+        let this = self.get_mut();
+        let wrote = Pin::new(&mut this.socket).poll_write_vectored(cx, slices);
+        this.activity.wrote(wrote.is_pending());
+        wrote
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -139,5 +167,19 @@ mod tests {
         assert_eq!(activity.look(), (Phase::Waiting, 3));
         activity.bytes_came();
         assert_eq!(activity.look(), (Phase::Reading, 0));
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_noticed_until_it_takes_something() {
+        let clock = Arc::new(AtomicU32::new(1));
+        let activity = Activity::new(clock.clone());
+        activity.wrote(false);
+        clock.store(3, Relaxed);
+        activity.wrote(true);
+        clock.store(8, Relaxed);
+        activity.wrote(true);
+        assert_eq!(activity.stalled(), 5);
+        activity.wrote(false);
+        assert_eq!(activity.stalled(), 0);
     }
 }

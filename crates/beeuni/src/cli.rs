@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{completions, daemon, doctor, init, schema, setup, tools, validate};
+use crate::commands::{completions, daemon, doctor, init, models, run, schema, setup, tools, validate};
 use crate::exit::Exit;
 use crate::output::ColorChoice;
 
@@ -34,6 +34,7 @@ Examples:
   beeuni tools ls                   See which tools a session gets
   beeuni tools new lookup_order     Write a tool of your own
   beeuni tools call lookup_order --args '{\"text\":\"one two\"}'
+  beeuni run \"What does this project do?\"
 
 Exit codes:
   0  done
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Validate(validate::Args),
     Schema(schema::Args),
     Tools(tools::Args),
+    Run(run::Args),
+    Models(models::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
     Daemon(daemon::Args),

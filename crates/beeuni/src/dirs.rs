@@ -1,4 +1,4 @@
-//! Where Beeuni keeps what belongs to no project: Bun, the workers' code, long outputs.
+//! Where Beeuni keeps what is in no project: Bun, the workers' code, long outputs, sessions.
 use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -20,6 +20,12 @@ pub(crate) fn managed() -> Option<PathBuf> {
 /// a home.
 pub(crate) fn cache() -> Option<PathBuf> {
     user_folder("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("beeuni"))
+}
+
+/// The folder for what is kept about projects: `$XDG_STATE_HOME/beeuni`, else `~/.local/state/beeuni`. `None`
+/// without a home.
+pub(crate) fn state() -> Option<PathBuf> {
+    user_folder("XDG_STATE_HOME", ".local/state").map(|state| state.join("beeuni"))
 }
 
 /// The cache folder, made when it is missing; where that cannot be, a folder of the user's own
@@ -53,7 +59,7 @@ fn temporary(name: &str) -> io::Result<PathBuf> {
 
 /// Makes `folder` (and those above it) for this user alone; one that is there must be this user's own
 /// and closed to others.
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != getuid().as_raw() || found.mode() & 0o022 != 0 {

@@ -28,6 +28,10 @@ fn main() -> ExitCode {
     if args.get(1).is_some_and(|arg| arg == "tool-guard") {
         std::process::exit(beeuni_tools::guard_main(&args[2..]));
     }
+    // The same for the process that turns one web page into text.
+    if args.get(1).is_some_and(|arg| arg == "page-reader") {
+        std::process::exit(beeuni_gateway::web::page_reader_main());
+    }
     let cli = match cli::parse(args) {
         Ok(cli) => cli,
         Err(exit) => return exit.into(),

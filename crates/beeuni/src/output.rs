@@ -39,6 +39,12 @@ impl Look {
         Self { color }
     }
 
+    /// No colour.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { color: false }
+    }
+
     /// Whether there is colour.
     pub(crate) fn colored(self) -> bool {
         self.color
@@ -107,6 +113,19 @@ impl Output {
         }
     }
 
+    /// Writes `value` as one line of JSON to standard output.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) {
+        match serde_json::to_string(value) {
+            Ok(text) => self.println(&text),
+            Err(error) => self.failed = Some(error.into()),
+        }
+    }
+
+    /// Whether the reader of standard output went away, as far as writing has shown.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Writes a line to standard error. Nobody is left to tell when that fails.
     pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
@@ -171,12 +190,34 @@ pub(crate) fn count(number: usize, one: &str) -> String {
     }
 }
 
+/// `1204` as `1,204`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `12 ms` or `1.24 s`.
 pub(crate) fn duration(time: std::time::Duration) -> String {
     if time.as_millis() < 1000 {
         format!("{} ms", time.as_millis())
     } else {
         format!("{:.2} s", time.as_secs_f64())
+    }
+}
+
+/// `5 s`, `2 min 5 s`: a time that somebody waits.
+pub(crate) fn duration_in_words(time: std::time::Duration) -> String {
+    match (time.as_secs() / 60, time.as_secs() % 60) {
+        (0, 0) => duration(time),
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
     }
 }
 

@@ -36,10 +36,18 @@ const ENVIRONMENT: &str = "
 | --- | --- |
 | `BEEUNI_BUN` | the Bun that runs the tools; else the one that `beeuni setup` installed, else the one on `PATH` |
 | `BEEUNI_RUNTIME_DIR` | the folder that `beeuni setup` fills; else `$XDG_DATA_HOME/beeuni/runtime`, else `~/.local/share/beeuni/runtime` |
-| `BEEUNI_API_URL`, `BEEUNI_TOKEN` | the control plane and the token for it, for `tools call` and `daemon` |
-| `BEEUNI_LOG` | what `daemon` logs |
+| `BEEUNI_API_URL`, `BEEUNI_TOKEN` | the control plane and the token for it, for `run`, `tools call` and `daemon` |
+| `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `OPENROUTER_API_KEY` | switch on that provider of models, for `run`, `models` and `daemon` |
+| `OPENAI_BASE_URL` and so on | another address for it |
+| `BEEUNI_LLM_BASE_URL`, `BEEUNI_LLM_API_KEY` | the provider `custom`: any server that speaks OpenAI's chat completions |
+| `OLLAMA_HOST` | where Ollama is; one on this machine is found without it |
+| `BEEUNI_MODEL` | the model to use where none is named, as `provider/model` |
+| `TAVILY_API_KEY`, `SERPER_API_KEY`, `FIRECRAWL_API_KEY`, `BEEUNI_SEARXNG_URL` | what the web tools search and read with, where the agent has no such secret; pages are read without any |
+| `BEEUNI_WEB_ALLOW` | hosts that may be read although they are not public, with commas |
+| `BEEUNI_LOG` | what `daemon` logs; `run` logs nothing unless it is set |
 | `XDG_CACHE_HOME` | the workers' code is in `beeuni` below it; else in `~/.cache/beeuni` |
-| `TMPDIR` | outputs of `tools call` that are too long for a model are in `beeuni-<uid>/output` below it |
+| `XDG_STATE_HOME` | the sessions of `run` are in `beeuni/projects` below it; else in `~/.local/state/beeuni/projects` |
+| `TMPDIR` | outputs of `run` and `tools call` that are too long for a model are in `beeuni-<uid>/output` below it |
 | `NO_COLOR` | no colour |
 ";
 
@@ -114,7 +122,14 @@ fn row(text: &mut String, arg: &Arg) {
     let value = arg
         .get_value_names()
         .and_then(|names| names.first())
-        .map(|name| format!("<{name}>"));
+        .map(|name| format!("<{name}>"))
+        .map(|name| {
+            if arg.get_num_args().is_some_and(|count| count.min_values() == 0) {
+                format!("[{name}]")
+            } else {
+                name
+            }
+        });
     if !matches!(arg.get_action(), ArgAction::SetTrue) {
         form = format!("{form} {}", value.unwrap_or_default());
     }

@@ -20,7 +20,7 @@ struct Daemon {
 
 impl Daemon {
     fn start(shell: &Shell, args: &[&str]) -> Self {
-        let mut command = shell.command([&["daemon"], args].concat());
+        let mut command = shell.command([&["daemon", "--harness", "none"], args].concat());
         support::with_bun(&mut command)
             .env("BEEUNI_TOKEN", TOKEN)
             .env("CITY", "Berlin")

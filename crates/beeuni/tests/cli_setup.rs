@@ -201,6 +201,8 @@ fn doctor_on_a_bare_machine_names_each_command_and_exits_1() {
                              fix: npm install -g opencode-ai
     ok       cache folder    [DIR]/home/.cache/beeuni
     ok       runtime folder  [DIR]/home/.local/share/beeuni/runtime
+    missing  models          no provider is set up: without a local Ollama a built-in stand-in answers `beeuni run`
+                             fix: export OPENAI_API_KEY=… (other providers: `beeuni models --help`)
     failed   project         beeuni.yaml has 1 finding
                              fix: beeuni validate
 
@@ -227,6 +229,8 @@ fn doctor_on_a_machine_that_has_what_tools_need_exits_0() {
     ok       opencode        1.18.33
     ok       cache folder    [DIR]/home/.cache/beeuni
     ok       runtime folder  [DIR]/home/.local/share/beeuni/runtime
+    missing  models          no provider is set up: without a local Ollama a built-in stand-in answers `beeuni run`
+                             fix: export OPENAI_API_KEY=… (other providers: `beeuni models --help`)
     ok       project         beeuni.yaml is valid
 
     Tools can run.

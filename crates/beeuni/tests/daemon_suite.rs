@@ -1,14 +1,26 @@
 //! The real `beeuni daemon`, seen from outside: one file for each part of what it promises.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+#[path = "daemon/asks.rs"]
+mod asks;
 #[path = "daemon/calls.rs"]
 mod calls;
 #[path = "daemon/concurrency.rs"]
 mod concurrency;
+#[path = "daemon/events.rs"]
+mod events;
 #[path = "daemon/limits.rs"]
 mod limits;
+#[path = "daemon/llm.rs"]
+mod llm;
 #[path = "daemon/outputs.rs"]
 mod outputs;
+#[path = "daemon/prompts.rs"]
+mod prompts;
+#[path = "daemon/reloads.rs"]
+mod reloads;
+#[path = "daemon/resuming.rs"]
+mod resuming;
 #[path = "daemon/routes.rs"]
 mod routes;
 #[path = "daemon/secrets.rs"]
@@ -23,3 +35,7 @@ mod start;
 mod stopping;
 #[path = "support/daemon.rs"]
 mod support;
+#[path = "daemon/turns.rs"]
+mod turns;
+#[path = "daemon/web_router.rs"]
+mod web_router;

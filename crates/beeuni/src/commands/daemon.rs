@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use beeuni_daemon::{DaemonConfig, DaemonError, HarnessChoice, Listen};
+use beeuni_gateway::GatewayConfig;
 use beeuni_tools::{Limits, SecretValue};
 use tracing_subscriber::EnvFilter;
 
@@ -18,7 +19,7 @@ use crate::runtime::block_on;
 /// Host the tools of one session and run its harness
 ///
 /// Prints one line of JSON when it is ready: { "ready": true, "url": "…", "session": "…" }. Logs go to
-/// stderr. SIGTERM gives running calls 5 seconds and exits 0.
+/// stderr. SIGTERM gives running calls and turns 5 seconds and exits 0, SIGHUP reads the project again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Environment:
@@ -44,9 +45,12 @@ pub(crate) struct Args {
     /// The agent of calls that name none [default: the project's default agent]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// What runs the session's turns
-    #[arg(long, value_enum, default_value_t = Harness::None)]
-    harness: Harness,
+    /// The model of agents that name none, as provider/model [default: the first provider that is set up]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// What runs the session's turns [default: the project's `harness`]
+    #[arg(long, value_enum)]
+    harness: Option<Harness>,
     /// A variable of this process that tools may see; may be repeated
     #[arg(long = "pass-env", value_name = "NAME")]
     pass_env: Vec<String>,
@@ -68,7 +72,7 @@ pub(crate) struct Args {
 enum Harness {
     /// Nothing: only the tools are hosted
     None,
-    /// OpenCode
+    /// OpenCode (not in this version yet)
     Standard,
     /// The agent loop inside the daemon
     Experimental,
@@ -101,11 +105,13 @@ pub(crate) fn run(context: &mut Context, args: Args) -> Result<Exit, Failure> {
         state,
         session: args.session,
         agent: args.agent,
-        harness: match args.harness {
+        harness: args.harness.map(|harness| match harness {
             Harness::None => HarnessChoice::None,
             Harness::Standard => HarnessChoice::Standard,
             Harness::Experimental => HarnessChoice::Experimental,
-        },
+        }),
+        model: args.model,
+        gateway: GatewayConfig::from_env(),
         token: variable("BEEUNI_TOKEN")?.map(SecretValue::new),
         api_url: variable("BEEUNI_API_URL")?,
         bun: bun::required()?,
@@ -159,7 +165,7 @@ fn variable(name: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-fn start_log(color: bool) -> Result<(), Failure> {
+pub(crate) fn start_log(color: bool) -> Result<(), Failure> {
     let filter = variable("BEEUNI_LOG")?.unwrap_or_else(|| "info".to_owned());
     let filter = EnvFilter::try_new(&filter).map_err(|error| {
         Failure::usage("BEEUNI_LOG is no log filter")
@@ -174,7 +180,7 @@ fn start_log(color: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(error: &DaemonError) -> Failure {
+pub(crate) fn failure(error: &DaemonError) -> Failure {
     let message = error.to_string();
     let failure = match error {
         DaemonError::Manifest { .. } | DaemonError::Agent { .. } | DaemonError::NoAgent { .. } => {

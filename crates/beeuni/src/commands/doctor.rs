@@ -1,6 +1,7 @@
 //! `beeuni doctor`: what this machine has, what it lacks, and the command that fixes it.
 use std::path::{Path, PathBuf};
 
+use beeuni_gateway::GatewayConfig;
 use serde::Serialize;
 
 use super::Context;
@@ -107,6 +108,7 @@ pub(crate) fn run(context: &mut Context, args: &Args) -> Result<Exit, Failure> {
         ),
         of_folder("cache folder", dirs::cache(), "XDG_CACHE_HOME"),
         of_folder("runtime folder", dirs::managed(), "BEEUNI_RUNTIME_DIR"),
+        of_models(&GatewayConfig::from_env()),
         of_project(context),
     ];
     let report = Report {
@@ -178,6 +180,42 @@ fn of_folder(name: &'static str, folder: Option<PathBuf>, variable: &str) -> Fin
             format!("{} cannot be written: {error}", there.display()),
         )
         .fix(format!("chown -R \"$(id -u)\" {0} && chmod u+rwX {0}", there.display())),
+    }
+}
+
+/// The model providers that the environment switches on, by name and variable: never a key.
+fn of_models(config: &GatewayConfig) -> Finding {
+    const NAME: &str = "models";
+    let providers: Vec<String> = config
+        .providers
+        .iter()
+        .map(|provider| match &provider.key {
+            Some(key) => format!("{} ({})", provider.name, key.variable()),
+            None => provider.name.clone(),
+        })
+        .collect();
+    let known = |name: &str| config.providers.iter().any(|it| it.name == name) || ["beeuni", "ollama"].contains(&name);
+    let unknown = config
+        .default_model
+        .as_deref()
+        .filter(|id| !known(id.split('/').next().unwrap_or_default()));
+    match (unknown, providers.as_slice()) {
+        (Some(id), _) => Finding::new(
+            NAME,
+            State::Warning,
+            format!("BEEUNI_MODEL is {id}, and that provider is not set up"),
+        )
+        .fix("beeuni models"),
+        (None, []) if config.ollama.as_ref().is_some_and(|ollama| ollama.expected) => {
+            Finding::new(NAME, State::Ok, "ollama (OLLAMA_HOST)")
+        }
+        (None, []) => Finding::new(
+            NAME,
+            State::Missing,
+            "no provider is set up: without a local Ollama a built-in stand-in answers `beeuni run`",
+        )
+        .fix("export OPENAI_API_KEY=… (other providers: `beeuni models --help`)"),
+        (None, providers) => Finding::new(NAME, State::Ok, providers.join(", ")),
     }
 }
 

@@ -3,6 +3,8 @@ pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod models;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod setup;
 pub(crate) mod tools;
@@ -37,6 +39,8 @@ pub(crate) fn run(context: &mut Context, command: Command) -> Result<Exit, Failu
         Command::Init(args) => init::run(context, &args),
         Command::Validate(args) => validate::run(context, &args),
         Command::Schema(args) => schema::run(context, &args),
+        Command::Run(args) => run::run(context, args),
+        Command::Models(args) => models::run(context, &args),
         Command::Tools(args) => tools::run(context, args),
         Command::Setup(args) => setup::run(context, &args),
         Command::Doctor(args) => doctor::run(context, &args),

@@ -6,9 +6,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Daemon, Project, TOKEN};
 
-/// A request to `route` that succeeds for whoever may use it; its status.
+/// A request to `route` as somebody sends it; its status. A body that a route needs more of is a 400 or 404 to
+/// whoever may use it.
 fn status(daemon: &Daemon, route: &Route, authorization: Option<&str>) -> u16 {
-    let path = route.path.replace("{name}", "echo");
+    let path = route
+        .path
+        .replace("{name}", "echo")
+        .replace("{id}", "s-1")
+        .replace("{request}", "r-1");
     let body = match route.path {
         "/beeuni/env" => r#"{"revision":"r","agents":{}}"#,
         _ if route.method == "POST" => "{}",
@@ -17,14 +22,22 @@ fn status(daemon: &Daemon, route: &Route, authorization: Option<&str>) -> u16 {
     let headers = authorization
         .map(|value| format!("authorization: {value}\r\n"))
         .unwrap_or_default();
-    let reply = daemon
-        .connect()
-        .ask(&crate::support::request(route.method, &path, &headers, body));
-    assert!(
-        reply.status == 200 || reply.json()["error"].is_string(),
-        "{}",
-        reply.body
-    );
+    let mut connection = daemon.connect();
+    let request = crate::support::request(route.method, &path, &headers, body);
+    if route.path == "/beeuni/events" {
+        connection.send(request.as_bytes());
+        return connection.head().status;
+    }
+    let reply = connection.ask(&request);
+    // The routes of models and of the web have the errors of the providers that they stand for.
+    let own = reply.status == 401 || route.path.starts_with("/beeuni/") && !route.path.starts_with("/beeuni/llm/");
+    let error = reply.json();
+    let told = if own {
+        error["error"].is_string()
+    } else {
+        error.is_object()
+    };
+    assert!(reply.status == 200 || told, "{}", reply.body);
     if reply.status == 401 {
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
     }
@@ -33,9 +46,16 @@ fn status(daemon: &Daemon, route: &Route, authorization: Option<&str>) -> u16 {
 
 #[test]
 fn every_route_of_the_table_takes_its_credentials_and_no_other() {
-    let project = Project::new(&[]);
-    let daemon = project.daemon(&[]);
+    let project = Project::new(&[(
+        "token",
+        "return { url: context.env.BEEUNI_API_URL, token: context.env.BEEUNI_TOKEN.split('').join(' ') }",
+    )]);
+    let daemon = project.daemon(&["--harness", "experimental", "--session", "s-1"]);
     let key = project.bridge_key();
+    // What a tool has: written so that the daemon does not take it out of the output.
+    let given: Value = serde_json::from_str(&daemon.output("token", json!({}))).unwrap();
+    assert_eq!(given["url"], format!("http://{}", daemon.address()));
+    let router = given["token"].as_str().unwrap().replace(' ', "");
     let strangers = [
         String::new(),
         "Bearer".to_owned(),
@@ -47,13 +67,15 @@ fn every_route_of_the_table_takes_its_credentials_and_no_other() {
         format!("Bearer {}", TOKEN.to_uppercase()),
         format!("Bearer {}", &key[..63]),
         format!("Bearer {key}0"),
+        format!("Bearer {}", &router[..63]),
         format!("Basic {TOKEN}"),
         TOKEN.to_owned(),
         format!("Bearer {TOKEN} {key}"),
     ];
     for route in &ROUTES {
         let by = |authorization: &str| status(&daemon, route, Some(authorization));
-        let closed = if route.access == Access::Open { 200 } else { 401 };
+        let open = route.access == Access::Open;
+        let closed = if open { 200 } else { 401 };
         assert_eq!(
             status(&daemon, route, None),
             closed,
@@ -63,19 +85,24 @@ fn every_route_of_the_table_takes_its_credentials_and_no_other() {
         for stranger in &strangers {
             assert_eq!(by(stranger), closed, "{} with {stranger:?}", route.path);
         }
-        assert_eq!(
-            by(&format!("Bearer {TOKEN}")),
-            200,
+        let passed = |status: u16| !matches!(status, 401 | 403);
+        assert!(
+            passed(by(&format!("Bearer {TOKEN}"))),
             "{} with the session token",
             route.path
         );
-        let bridge = if route.access == Access::SessionToken { 403 } else { 200 };
-        assert_eq!(
-            by(&format!("Bearer {key}")),
-            bridge,
-            "{} with the bridge key",
-            route.path
-        );
+        let bridge = by(&format!("Bearer {key}"));
+        match route.access {
+            Access::Open | Access::Caller => assert!(passed(bridge), "{} with the bridge key", route.path),
+            Access::SessionToken | Access::Web => assert_eq!(bridge, 403, "{} with the bridge key", route.path),
+        }
+        let router = by(&format!("Bearer {router}"));
+        match route.access {
+            Access::Open | Access::Web => assert!(passed(router), "{} with the router token", route.path),
+            Access::Caller | Access::SessionToken => {
+                assert_eq!(router, 401, "{} with the router token", route.path);
+            }
+        }
     }
 }
 
@@ -102,7 +129,11 @@ fn every_route_of_the_table_is_in_the_docs() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/daemon.md");
     let docs = std::fs::read_to_string(docs).unwrap();
     for route in &ROUTES {
-        let line = format!("| `{} {}` |", route.method, route.path.replace("{name}", "<name>"));
+        let line = format!(
+            "| `{} {}` |",
+            route.method,
+            route.path.replace('{', "<").replace('}', ">")
+        );
         assert!(docs.contains(&line), "docs/daemon.md has no line {line}");
     }
 }
@@ -176,11 +207,13 @@ fn health_is_open_and_tells_no_path_and_no_secret() {
         "version": env!("CARGO_PKG_VERSION"),
         "session": "s-1",
         "harness": { "id": "none", "state": "off", "ready": false },
+        "model": null,
         "runtime": { "ready": true },
+        "project": { "current": true, "errors": 0, "warnings": 0, "problem": null },
         "release": null,
         "tools": { "loaded": 3, "failed": 1, "failed_names": ["broken"] },
         "env": { "revision": null },
-        "capabilities": ["tools", "env"],
+        "capabilities": ["tools", "env", "reload", "llm", "router"],
     });
     assert_eq!(health(), expected);
     daemon.push("r7", json!({ "lead": { "KEY": "planted-value" } }));

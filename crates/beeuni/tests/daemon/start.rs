@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Daemon, Project, until};
+use crate::support::{Daemon, Project, ended, until};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -71,17 +71,31 @@ fn two_daemons_never_share_a_state_folder() {
 }
 
 #[test]
-fn only_the_none_harness_is_there_and_the_others_say_so() {
+fn the_standard_harness_is_not_there_yet_and_that_is_said_at_once() {
     let project = Project::new(&[]);
-    for harness in ["standard", "experimental"] {
-        let (code, out, log) = project.refused(&["--harness", harness]);
-        assert_eq!((code, out.as_str()), (2, ""));
-        assert!(
-            log.contains(&format!("no {harness} harness")) && log.contains("`none`"),
-            "{log}"
-        );
-        assert!(!project.state().exists(), "a refused start wrote a state folder");
-    }
+    let (code, out, log) = project.refused(&["--harness", "standard"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(log.contains("standard harness"), "{log}");
+    assert!(
+        log.contains("--harness experimental") && log.contains("--harness none"),
+        "{log}"
+    );
+    assert!(!project.state().exists(), "a refused start wrote a state folder");
+}
+
+#[test]
+fn without_the_flag_the_project_says_which_harness_and_the_flag_wins() {
+    let project = Project::new(&[]);
+    let (code, _, log) = ended(project.command_without_harness());
+    assert_eq!(code, 2);
+    assert!(log.contains("standard harness") && log.contains("beeuni.yaml"), "{log}");
+    let manifest = project.read("beeuni.yaml").unwrap();
+    project.write("beeuni.yaml", &format!("{manifest}harness: experimental\n"));
+    let harness = |daemon: &Daemon| daemon.ask("GET", "/beeuni/health", "").json()["harness"]["id"].clone();
+    let daemon = Daemon::start(project.command_without_harness());
+    assert_eq!(harness(&daemon), "experimental");
+    drop(daemon);
+    assert_eq!(harness(&project.daemon(&["--harness", "none"])), "none");
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! The real `beeuni daemon`, started, asked and stopped.
+#[path = "daemon_events.rs"]
+mod events;
 #[path = "daemon_http.rs"]
 mod http;
+#[path = "daemon_model.rs"]
+mod model;
 #[path = "daemon_processes.rs"]
 mod processes;
 #[path = "daemon_project.rs"]
 mod project;
+#[path = "daemon_talk.rs"]
+mod talk;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -15,9 +21,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+pub(crate) use events::Events;
 pub(crate) use http::{Connection, Reply, request, signed};
+pub(crate) use model::{KEY, Model, offered};
 pub(crate) use processes::{descendants, until_gone};
 pub(crate) use project::Project;
+pub(crate) use talk::{Talk, parts};
 
 /// The session token of every daemon here.
 pub(crate) const TOKEN: &str = "session-token-0123456789abcdef";

@@ -90,7 +90,9 @@ impl<S: Read + Write> Connection<S> {
             head,
             body: String::new(),
         };
-        if !to_head {
+        if !to_head && reply.header("transfer-encoding") == Some("chunked") {
+            reply.body = self.chunks()?;
+        } else if !to_head {
             let mut body = vec![
                 0;
                 reply
@@ -101,6 +103,33 @@ impl<S: Read + Write> Connection<S> {
             reply.body = String::from_utf8(body).unwrap();
         }
         Some(reply)
+    }
+
+    /// A body in chunks, to its end; `None` when it is cut.
+    fn chunks(&mut self) -> Option<String> {
+        let mut body = Vec::new();
+        loop {
+            match self.chunk()? {
+                chunk if chunk.is_empty() => return Some(String::from_utf8(body).unwrap()),
+                chunk => body.extend(chunk),
+            }
+        }
+    }
+
+    /// The next chunk of a body, empty at its end; `None` when it is cut.
+    pub(crate) fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).ok()?;
+        let size = usize::from_str_radix(line.trim_end(), 16).ok()?;
+        let mut chunk = vec![0; size + 2];
+        self.reader.read_exact(&mut chunk).ok()?;
+        chunk.truncate(size);
+        Some(chunk)
+    }
+
+    /// The head of the next reply; its body is left to [`Connection::chunk`].
+    pub(crate) fn head(&mut self) -> Reply {
+        self.reply(true)
     }
 
     /// Waits until the other side closes; what it still sent.

@@ -107,8 +107,22 @@ impl Project {
         self.command_in(&self.path(), flags)
     }
 
-    /// The same for the folder `start`.
+    /// The same for the folder `start`; with `--harness none` unless the flags say otherwise.
     pub(crate) fn command_in(&self, start: &Path, flags: &[&str]) -> Command {
+        let mut command = self.bare_command(start);
+        if !flags.contains(&"--harness") {
+            command.args(["--harness", "none"]);
+        }
+        command.args(flags);
+        command
+    }
+
+    /// `beeuni daemon` with the harness that the project asks for.
+    pub(crate) fn command_without_harness(&self) -> Command {
+        self.bare_command(&self.path())
+    }
+
+    fn bare_command(&self, start: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_beeuni"));
         command.env_clear();
         command
@@ -123,7 +137,6 @@ impl Project {
             .arg("--state")
             .arg(self.state());
         command
-            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -186,7 +186,11 @@ impl TestHost {
     }
 
     /// A call in the background.
-    pub(crate) fn spawn(&self, tool: &'static str, args: &'static str) -> tokio::task::JoinHandle<Result<String, CallError>> {
+    pub(crate) fn spawn(
+        &self,
+        tool: &'static str,
+        args: &'static str,
+    ) -> tokio::task::JoinHandle<Result<String, CallError>> {
         let host = self.host.clone();
         tokio::spawn(async move {
             host.call(Call {

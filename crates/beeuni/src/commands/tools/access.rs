@@ -5,7 +5,7 @@ use super::nearest;
 use crate::failure::Failure;
 
 /// The agent `name`, or the project's default agent.
-pub(super) fn agent<'a>(manifest: &'a Manifest, name: Option<&str>) -> Result<&'a Agent, Failure> {
+pub(crate) fn agent<'a>(manifest: &'a Manifest, name: Option<&str>) -> Result<&'a Agent, Failure> {
     let Some(name) = name.or(manifest.default_agent.as_deref()) else {
         return Err(Failure::usage("this project names no default agent")
             .hint(format!("choose one with --agent: {}", names(manifest))));

@@ -2,12 +2,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use beeuni_daemon::DaemonError;
+use beeuni_daemon::local::{ControlPlane, RouterServer};
 use beeuni_manifest::{Manifest, SelectedTool};
-use beeuni_tools::{Call, CallError, Limits, LogLine, LogStream, ToolHost};
+use beeuni_tools::{AgentSecrets, Call, CallError, Limits, LogLine, LogStream, ToolHost};
 use serde::Serialize;
 
 use super::call_input::{self, Secrets};
 use super::{Context, access, host, no_such_tool};
+use crate::commands::daemon;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{DIM, Look, Output, duration, visible};
@@ -21,12 +24,16 @@ use crate::runtime::{Interrupts, block_on};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A secret's value on the command line can be seen by every user of the machine while the tool runs:
-`--env NAME` takes it from your environment instead. BEEUNI_API_URL and BEEUNI_TOKEN are taken from
-there when they are set.
+`--env NAME` takes it from your environment instead.
+
+The web tools ask the control plane that BEEUNI_API_URL and BEEUNI_TOKEN name. Without one this process
+asks for them: with the agent's provider keys, else with those in your environment, else, to read pages,
+with none.
 
 Examples:
   beeuni tools call lookup_order --args '{\"text\":\"one two\"}'
   beeuni tools call web_search --args '{\"query\":\"bees\"}' --env TAVILY_API_KEY
+  beeuni tools call scrape_webpage --args '{\"urls\":\"https://example.com\"}'
   beeuni tools call show --args @show.json
   jq -n '{query: \"bees\"}' | beeuni tools call web_search --args -")]
 pub(crate) struct Args {
@@ -177,14 +184,16 @@ async fn perform(
     log: Arc<dyn Fn(&LogLine) + Send + Sync>,
 ) -> Result<Ended, Failure> {
     let mut interrupts = Interrupts::listen()?;
+    let secrets = AgentSecrets::from([(plan.agent.to_owned(), plan.secrets.of_agent.clone())]);
+    // Lives until the call has ended.
+    let (_server, router) = router(&plan, &secrets).await?;
     let setup = host::Setup {
         limits: plan.limits.clone(),
-        api_url: plan.secrets.api_url.clone(),
-        token: plan.secrets.token.clone(),
+        router: Some(router),
         log,
     };
     let host = host::start(project, setup).await?;
-    host.set_secrets([(plan.agent.to_owned(), plan.secrets.of_agent.clone())].into());
+    host.set_secrets(secrets);
     tokio::select! {
         ended = call(&host, &plan) => {
             if matches!(ended, Ended::Outcome { outcome: Err(CallError::TimedOut(_)), .. }) {
@@ -203,6 +212,19 @@ async fn perform(
             Ok(Ended::Interrupted(exit))
         }
     }
+}
+
+/// Where the web tools ask, as in a session: the control plane that is set, else a router of this process's own,
+/// with which they work without a key.
+async fn router(plan: &Plan<'_>, secrets: &AgentSecrets) -> Result<(Option<RouterServer>, ControlPlane), Failure> {
+    if let Some(url) = plan.secrets.api_url.clone() {
+        let token = plan.secrets.token.clone();
+        return Ok((None, ControlPlane { url, token }));
+    }
+    let failure = |error: DaemonError| daemon::failure(&error);
+    let server = RouterServer::start().await.map_err(failure)?;
+    let router = server.admit(plan.agent, secrets).map_err(failure)?;
+    Ok((Some(server), router))
 }
 
 /// How long a tool that ran out of time has to tidy up, once its signal fired: nobody waits for it any more.
@@ -261,7 +283,7 @@ fn log_sink(json: bool, look: Look, logs: Arc<Mutex<Vec<Logged>>>) -> Arc<dyn Fn
 }
 
 /// In a session the agent would not receive these.
-fn warn_of_missing_grants(output: &Output, manifest: &Manifest, agent: &str, secrets: &Secrets) {
+pub(crate) fn warn_of_missing_grants(output: &Output, manifest: &Manifest, agent: &str, secrets: &Secrets) {
     let Some(agent) = manifest.agent(agent) else { return };
     for name in secrets.of_agent.keys().filter(|name| !agent.secrets.allows(name)) {
         output.warn(&format!(

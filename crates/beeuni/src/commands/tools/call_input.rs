@@ -65,18 +65,18 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 type Environment = dyn Fn(&str) -> Result<String, env::VarError>;
 
 /// What `--env` and the caller's environment give to the agent.
-pub(super) struct Secrets {
+pub(crate) struct Secrets {
     /// Secrets of the agent.
-    pub(super) of_agent: BTreeMap<String, SecretValue>,
+    pub(crate) of_agent: BTreeMap<String, SecretValue>,
     /// The control plane's address.
-    pub(super) api_url: Option<String>,
+    pub(crate) api_url: Option<String>,
     /// The token for it; only together with the address.
-    pub(super) token: Option<SecretValue>,
+    pub(crate) token: Option<SecretValue>,
 }
 
 impl Secrets {
     /// Reads each `NAME=VALUE` or `NAME`.
-    pub(super) fn read(given: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn read(given: &[String]) -> Result<Self, Failure> {
         Self::read_from(given, &|name| env::var(name))
     }
 

@@ -152,8 +152,8 @@ async fn load(
         project,
         host::Setup {
             limits,
-            api_url: None,
-            token: None,
+            // Loading asks nobody.
+            router: None,
             log,
         },
     )

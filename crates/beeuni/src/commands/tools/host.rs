@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::sync::Arc;
 
-use beeuni_tools::{HostConfig, Limits, LogLine, SecretValue, ToolHost};
+use beeuni_daemon::local::ControlPlane;
+use beeuni_tools::{HostConfig, Limits, LogLine, ToolHost};
 
 use crate::failure::Failure;
 use crate::project::Project;
@@ -16,10 +17,8 @@ const SESSION: &str = "local";
 pub(super) struct Setup {
     /// Time and size limits.
     pub(super) limits: Limits,
-    /// The control plane's address, when there is one.
-    pub(super) api_url: Option<String>,
-    /// The token for it.
-    pub(super) token: Option<SecretValue>,
+    /// Where the web tools ask: a control plane, or this process's own router.
+    pub(super) router: Option<ControlPlane>,
     /// Receives what tools print.
     pub(super) log: Arc<dyn Fn(&LogLine) + Send + Sync>,
 }
@@ -32,9 +31,9 @@ pub(super) async fn start(project: &Project, setup: Setup) -> Result<ToolHost, F
     let mut session_secrets = BTreeMap::new();
     let mut sandbox = beeuni_tools::sandbox_env(&[]);
     sandbox.remove("BEEUNI_API_URL");
-    if let Some(url) = setup.api_url {
-        sandbox.insert("BEEUNI_API_URL".to_owned(), url);
-        session_secrets.extend(setup.token.map(|token| ("BEEUNI_TOKEN".to_owned(), token)));
+    if let Some(router) = setup.router {
+        sandbox.insert("BEEUNI_API_URL".to_owned(), router.url);
+        session_secrets.extend(router.token.map(|token| ("BEEUNI_TOKEN".to_owned(), token)));
     }
     let config = HostConfig {
         bun: bun::required()?,

@@ -1,6 +1,6 @@
 //! `beeuni tools …`: the tools of a project.
-mod access;
-mod call;
+pub(crate) mod access;
+pub(crate) mod call;
 pub(crate) mod call_input;
 mod check;
 mod declare;
