@@ -1,7 +1,7 @@
 //! What all turns of a session share: the model gateway, the tools, the transcript, the settings.
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use beeuni_gateway::Gateway;
@@ -96,6 +96,7 @@ pub(crate) struct Engine {
     /// The checkout.
     pub(crate) checkout: PathBuf,
     home: Option<String>,
+    environment: OnceLock<String>,
     busy: Mutex<HashSet<String>>,
 }
 
@@ -111,6 +112,7 @@ impl Engine {
             settings: config.settings.clone(),
             checkout: config.checkout.clone(),
             home: config.home.clone(),
+            environment: OnceLock::new(),
             busy: Mutex::default(),
         }
     }
@@ -120,8 +122,8 @@ impl Engine {
         Rules::new(&agent.permission, self.home.as_deref())
     }
 
-    /// What an agent's requests begin with, and the tools that it is offered.
-    pub(crate) fn surroundings(&self, setup: &Setup, actor: &Actor, environment: &str) -> (Head, Offer) {
+    /// What an agent's requests in `session` begin with, and the tools that it is offered.
+    pub(crate) fn surroundings(&self, setup: &Setup, actor: &Actor, session: &str) -> (Head, Offer) {
         let task = (!actor.is_subagent()).then(|| subagent::description(setup));
         let offer = Offer::new(actor, &self.harness, task.as_deref(), &self.hosted.report());
         let grant = &actor.on_behalf_of().skills;
@@ -131,12 +133,25 @@ impl Engine {
             .iter()
             .filter(|skill| may_load && grant.allows(&skill.name));
         let head = Head {
-            system: prompt::system(&actor.agent, environment, skills),
+            system: prompt::system(&actor.agent, &self.environment_of(session), skills),
             tools: offer.json.clone(),
             temperature: actor.agent.temperature,
             top_p: actor.agent.top_p,
         };
         (head, offer)
+    }
+
+    /// What the prompt says about the surroundings: as it was when the session began, unless the checkout has moved.
+    fn environment_of(&self, session: &str) -> String {
+        let stored = self
+            .journal
+            .with(session, |transcript| transcript.created.environment.clone());
+        let still_here = |text: &String| text.contains(&self.checkout.display().to_string());
+        stored.filter(still_here).unwrap_or_else(|| {
+            self.environment
+                .get_or_init(|| prompt::environment(&self.checkout))
+                .clone()
+        })
     }
 
     /// The subagents' sessions in which a turn runs.

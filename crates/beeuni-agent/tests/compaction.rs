@@ -8,7 +8,8 @@
 
 mod support;
 
-use beeuni_gateway::testing::{Answer, RecordedRequest};
+use beeuni_agent::PromptOptions;
+use beeuni_gateway::testing::{Answer, Gate, RecordedRequest};
 use beeuni_protocol::session::{Compaction, Message, Origin, PartBody, TurnOutcome};
 use serde_json::{Value, json};
 use support::{Rig, last_text, messages, prompt, rig, roles, say};
@@ -220,4 +221,22 @@ async fn a_person_can_ask_for_it() {
     assert!(contents[1].contains("SUMMARY"), "{contents:?}");
     assert_eq!(contents[2..], ["third".to_owned()]);
     assert_eq!(last_text(&session), "three");
+}
+
+#[tokio::test]
+async fn a_prompt_that_comes_while_it_is_summed_up_is_answered_afterwards() {
+    let rig = rig().await;
+    let gate = Gate::closed();
+    rig.server.push(Answer::text("one"));
+    rig.server.push(Answer::text("SUMMARY").hold(&gate));
+    rig.server.push(Answer::text("two"));
+    let session = rig.open();
+    say(&session, "first").await;
+    let mut turn = session.compact().unwrap();
+    rig.wait_for_chats(2).await;
+    session.prompt("second", PromptOptions::default()).unwrap();
+    gate.open();
+    assert_eq!(support::ended(&mut turn).await.outcome, TurnOutcome::Done);
+    assert_eq!(last_text(&session), "two");
+    assert_eq!(contents(&rig.bodies()[2]).last().unwrap(), "second");
 }

@@ -498,3 +498,51 @@ async fn an_image_that_the_model_refuses_does_not_poison_the_session() {
     }
     assert_eq!(messages(&session).len(), 4, "one message for the answer");
 }
+
+#[tokio::test]
+async fn a_message_to_a_running_turn_may_name_what_runs_and_nothing_else() {
+    let rig = rig().await;
+    let gate = Gate::closed();
+    rig.server.push(Answer::text("one").hold(&gate));
+    rig.server.push(Answer::text("two"));
+    let session = rig.open();
+    let mut turn = session.prompt("go", PromptOptions::default()).unwrap();
+    rig.wait_for_chats(1).await;
+    let with = |agent: &str, model: &str| PromptOptions {
+        agent: Some(agent.to_owned()),
+        model: Some(model.to_owned()),
+        ..PromptOptions::default()
+    };
+    for options in [with("other", support::MODEL), with("beeuni", "scripted/m2")] {
+        let error = session.prompt("and", options).unwrap_err().to_string();
+        assert!(error.contains("a turn runs with beeuni"), "{error}");
+    }
+    assert!(
+        session
+            .prompt("and", with("beeuni", support::MODEL))
+            .unwrap()
+            .is_steering()
+    );
+    gate.open();
+    assert_eq!(ended(&mut turn).await.steps, 2);
+}
+
+#[tokio::test]
+async fn a_session_whose_checkout_has_moved_speaks_of_the_new_place() {
+    let rig = rig().await;
+    rig.server.push(Answer::text("ok"));
+    let session = rig.open();
+    session.close().await;
+    drop(session);
+    let moved = rig.folder.path().join("moved");
+    std::fs::rename(rig.project(), &moved).unwrap();
+    let config = beeuni_agent::SessionConfig {
+        checkout: moved.clone(),
+        ..rig.config()
+    };
+    let session = beeuni_agent::Session::open(config, rig.setup.clone()).unwrap();
+    say(&session, "go").await;
+    let system = rig.bodies()[0]["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(system.contains(&moved.display().to_string()), "{system}");
+    assert!(!system.contains(&rig.project().display().to_string()), "{system}");
+}

@@ -1,6 +1,6 @@
 //! One session's daemon: routes, credentials and the harness.
 //!
-//! [`run`] is the whole life of `beeuni daemon`; [`local`] is a session without one. The map, in the order in which a
+//! [`run()`] is the whole life of `beeuni daemon`; [`local`] is a session without one. The map, in the order in which a
 //! request meets it:
 //!
 //! - `listen` and `connections`: who may connect, how many at once, and how long they may take,

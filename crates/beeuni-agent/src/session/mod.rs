@@ -61,7 +61,7 @@ struct Flow {
 struct Running {
     turn: String,
     agent: String,
-    /// The model that the prompt named.
+    /// The model that answers; that the prompt named, as long as it is not known.
     model: Option<String>,
     stop: CancellationToken,
     ended: watch::Sender<Option<TurnEnded>>,

@@ -46,7 +46,7 @@ pub struct PromptOptions {
     /// The model as `provider/model`; `None`: what the turn before was told to use, else the agent's, else the
     /// project's, else the gateway's default.
     pub model: Option<String>,
-    /// What happens where a person would be asked.
+    /// What happens where a person would be asked. A message to a running turn does not change it.
     pub on_ask: OnAsk,
     /// Images that come with the text, as `data:` URLs.
     pub files: Vec<Attachment>,

@@ -68,12 +68,11 @@ async fn work(session: &Inner, turn: &Turn, job: &Job, conversation: &mut Conver
         } else {
             TurnOutcome::Done
         };
-        end(
-            session,
-            &turn.ended(made.map_or_else(End::from, |_| End::of(outcome))),
-            false,
-        );
-        return;
+        let ended = turn.ended(made.map_or_else(End::from, |_| End::of(outcome)));
+        // What was said meanwhile is answered now.
+        if end(session, &ended, ended.outcome == TurnOutcome::Done) {
+            return;
+        }
     }
     loop {
         let ended = turn.ended(turn.work(conversation).await);
@@ -105,10 +104,10 @@ async fn prepare(session: &Inner, setup: Arc<Setup>, wanted: &Wanted) -> Result<
         Some(model) => model,
         None => engine.gateway.default_model().await.id,
     };
-    let environment = engine
-        .journal
-        .with(&session.id, |transcript| transcript.created.environment.clone());
-    let (head, offer) = engine.surroundings(&setup, &actor, &environment.unwrap_or_default());
+    if let Some(running) = &mut session.flow().running {
+        running.model = Some(model.clone());
+    }
+    let (head, offer) = engine.surroundings(&setup, &actor, &session.id);
     let turn = Turn {
         engine: Arc::clone(engine),
         session: session.id.clone(),

@@ -1,7 +1,5 @@
 //! What a process left unfinished when it ended: marked as such, so that nothing runs twice silently.
-use beeuni_protocol::session::{
-    EventBody, Finish, PartBody, PermissionReply, ToolStatus, TurnEnded, TurnOutcome, Usage,
-};
+use beeuni_protocol::session::{EventBody, Finish, PartBody, PermissionReply, ToolStatus};
 
 use super::StoreError;
 use super::journal::Journal;
@@ -63,14 +61,8 @@ fn events(journal: &Journal, session: &Unfinished) -> Result<Vec<EventBody>, Sto
         message.time.completed = Some(now);
         events.push(EventBody::MessageUpdated { message });
     }
-    if let Some(turn) = &session.turn {
-        events.push(EventBody::TurnEnded(TurnEnded {
-            turn: turn.turn.clone(),
-            outcome: TurnOutcome::Interrupted,
-            steps: 0,
-            usage: Usage::default(),
-            error: None,
-        }));
+    if let Some(ended) = &session.turn {
+        events.push(EventBody::TurnEnded(ended.clone()));
     }
     Ok(events)
 }

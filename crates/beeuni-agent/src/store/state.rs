@@ -3,7 +3,9 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use beeuni_protocol::session::{Event, EventBody, Message, Part, ToolStatus, TurnStarted};
+use beeuni_protocol::session::{
+    Event, EventBody, Message, Part, Role, ToolStatus, TurnEnded, TurnOutcome, TurnStarted, Usage,
+};
 
 use super::found::Found;
 use super::log::{Log, Place};
@@ -101,7 +103,11 @@ impl State {
                     .filter(|message| message.time.completed.is_none())
                     .cloned()
                     .collect(),
-                turn: transcript.turn.clone().filter(|_| transcript.running),
+                turn: transcript
+                    .turn
+                    .clone()
+                    .filter(|_| transcript.running)
+                    .map(|turn| of_turn(transcript, turn)),
                 permissions: transcript.permissions.clone(),
                 questions: transcript.questions.clone(),
             }
@@ -116,7 +122,25 @@ pub(super) struct Unfinished {
     pub(super) session: String,
     pub(super) calls: Vec<Place>,
     pub(super) messages: Vec<Message>,
-    pub(super) turn: Option<TurnStarted>,
+    pub(super) turn: Option<TurnEnded>,
     pub(super) permissions: Vec<String>,
     pub(super) questions: Vec<String>,
+}
+
+/// The end of a turn that was cut off, with what its answers used.
+fn of_turn(transcript: &Transcript, turn: TurnStarted) -> TurnEnded {
+    let messages = transcript.messages.iter().map(|entry| &entry.message);
+    let answers = messages.filter(|message| message.turn == turn.turn && message.role == Role::Assistant);
+    let (mut usage, mut steps) = (Usage::default(), 0);
+    for answer in answers {
+        steps += 1;
+        usage.add(&answer.usage.unwrap_or_default());
+    }
+    TurnEnded {
+        turn: turn.turn,
+        outcome: TurnOutcome::Interrupted,
+        steps,
+        usage,
+        error: None,
+    }
 }

@@ -177,11 +177,7 @@ fn child_turn(parent: &Turn, actor: Actor, child: &str) -> Turn {
     } else {
         engine.rules(&actor.agent)
     };
-    let environment = engine
-        .journal
-        .with(child, |child| child.created.environment.clone())
-        .unwrap_or_default();
-    let (head, offer) = engine.surroundings(&parent.setup, &actor, &environment);
+    let (head, offer) = engine.surroundings(&parent.setup, &actor, child);
     Turn {
         session: child.to_owned(),
         id: ids::new(ids::Kind::Turn),

@@ -1,6 +1,6 @@
 //! The tools of a session: their host, what they see of the environment, and the secrets in force.
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beeuni_manifest::Found;
@@ -58,7 +58,7 @@ impl Hosting {
         web: Arc<WebAccess>,
     ) -> Result<Self, DaemonError> {
         let (outputs, output_dir) = match &options.output_dir {
-            Some(folder) => (None, folder.clone()),
+            Some(folder) => (None, from_here(folder)?),
             None => {
                 let outputs = Outputs::prepare(session, comes_back)?;
                 let folder = outputs.folder.clone();
@@ -85,12 +85,11 @@ impl Hosting {
                 true
             }
         };
+        let runtime_dir = options.runtime_dir.clone();
+        let runtime_dir = runtime_dir.unwrap_or_else(|| options.state.join("runtime"));
         let host = ToolHost::new(HostConfig {
-            bun: options.bun.clone(),
-            runtime_dir: options
-                .runtime_dir
-                .clone()
-                .unwrap_or_else(|| options.state.join("runtime")),
+            bun: from_here(&options.bun)?,
+            runtime_dir: from_here(&runtime_dir)?,
             project: found.root.clone(),
             output_dir: output_dir.clone(),
             session: session.to_owned(),
@@ -145,4 +144,13 @@ impl Hosting {
     fn granted(&self) -> MutexGuard<'_, Granted> {
         self.granted.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A path as a worker finds it, whose working folder is the project.
+fn from_here(path: &Path) -> Result<PathBuf, DaemonError> {
+    std::path::absolute(path).map_err(|source| DaemonError::State {
+        action: "find",
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -1,131 +1,185 @@
-//! Markdown out of a cleaned document, and the small repairs that it needs.
+//! Markdown out of a page's tree, and what has to be set right before and after.
 
-use dom_query::{Document, Selection};
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::options::{BulletListMarker, HrStyle, Options};
+use htmd::{Element, HtmlToMarkdown};
+use url::Url;
+
+use super::about::is_any;
+use super::tree::{Node, attribute, change_attribute, remove, tag, text, walk};
 
 /// Elements that hold no content of a page.
-const NOISE: &str = "script, style, noscript, template, svg, iframe, object, embed, canvas, button, select, \
-                     textarea, input, dialog, [hidden], [aria-hidden='true'], [style*='display:none'], \
-                     [style*='display: none']";
+const NOISE: [&str; 17] = [
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "canvas", "button", "select",
+    "textarea", "input", "dialog", "audio", "video", "math",
+];
 
 /// Text as a code block of a language, or as it is.
 pub(super) fn fenced(text: &str, language: Option<&str>) -> String {
-    let Some(language) = language.filter(|_| !text.is_empty()) else {
-        return text.to_owned();
-    };
+    match language.filter(|_| !text.is_empty()) {
+        Some(language) => code_block(text, language),
+        None => text.to_owned(),
+    }
+}
+
+fn code_block(text: &str, language: &str) -> String {
     // Longer than any fence inside.
     let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}{language}\n{text}\n{fence}")
 }
 
-/// Takes out what nobody reads, and gives shape to what Markdown has no word for.
-pub(super) fn clean(document: &Document) {
-    document.select(NOISE).remove();
-    // A picture inside the page is no address.
-    document.select("img[src^='data:']").remove();
-    for link in document.select("a[href^='javascript:']").iter() {
-        link.remove_attr("href");
+/// Takes out what nobody reads, and makes addresses whole.
+pub(super) fn clean(document: &Node, base: Option<&Url>) {
+    remove(document, is_noise);
+    for (node, _) in walk(document) {
+        let name = match tag(&node) {
+            "a" => "href",
+            "img" => "src",
+            _ => continue,
+        };
+        let Some(value) = attribute(&node, name) else { continue };
+        let whole = match base {
+            Some(base) => base.join(value.trim()).ok().map(String::from),
+            None => Some(value.trim().to_owned()),
+        };
+        // Brackets would need escapes that a model copies.
+        let whole = whole.filter(|it| !it.starts_with("javascript:"));
+        let plain = whole.map(|it| it.replace('(', "%28").replace(')', "%29").replace(' ', "%20"));
+        change_attribute(&node, name, plain.as_deref());
     }
-    for term in document.select("dt, summary").iter() {
-        let inside = term.inner_html();
-        term.set_html(format!("<strong>{inside}</strong>"));
-        term.rename("p");
-    }
-    document.select("dd").rename("p");
 }
 
-/// Links and pictures with whole addresses.
-pub(super) fn make_absolute(document: &Document, base: &url::Url) {
-    for (selector, attribute) in [("a[href]", "href"), ("img[src]", "src")] {
-        for element in document.select(selector).iter() {
-            absolute(&element, attribute, base);
+fn is_noise(node: &Node) -> bool {
+    let hidden = attribute(node, "hidden").is_some()
+        || is_any(node, "aria-hidden", &["true"])
+        || attribute(node, "style").is_some_and(|it| it.replace(' ', "").to_ascii_lowercase().contains("display:none"));
+    // A picture inside the page is no address.
+    let inline = || tag(node) == "img" && attribute(node, "src").is_some_and(|it| it.starts_with("data:"));
+    NOISE.contains(&tag(node)) || hidden || inline()
+}
+
+/// A tree as Markdown. The tree is used up: making Markdown takes it apart.
+pub(super) fn of(document: Node) -> String {
+    let options = Options {
+        bullet_list_marker: BulletListMarker::Dash,
+        ul_bullet_spacing: 1,
+        ol_number_spacing: 1,
+        hr_style: HrStyle::Dashes,
+        ..Options::default()
+    };
+    let term = |handlers: &dyn Handlers, element: Element<'_>| -> Option<HandlerResult> {
+        let inside = handlers.walk_children(element.node).content;
+        let inside = inside.trim();
+        (!inside.is_empty()).then(|| format!("\n\n**{inside}**\n\n").into())
+    };
+    let code = |_: &dyn Handlers, element: Element<'_>| -> Option<HandlerResult> {
+        let text = text(element.node);
+        let text = text.trim_start_matches(['\n', '\r']).trim_end();
+        (!text.is_empty()).then(|| format!("\n\n{}\n\n", code_block(text, &language(element.node))).into())
+    };
+    let block = |handlers: &dyn Handlers, element: Element<'_>| -> Option<HandlerResult> {
+        Some(format!("\n\n{}\n\n", handlers.walk_children(element.node).content.trim()).into())
+    };
+    let converter = HtmlToMarkdown::builder()
+        .options(options)
+        .add_handler(vec!["dt", "summary"], term)
+        .add_handler(vec!["dd", "figcaption"], block)
+        .add_handler(vec!["pre"], code)
+        .build();
+    tidy(&converter.tree_to_markdown(&document))
+}
+
+/// The language of a code block: `language-rust`, `lang-rust`, `highlight-source-rust` on it or inside.
+fn language(pre: &Node) -> String {
+    for (node, _) in walk(pre).take(3) {
+        let classes = attribute(&node, "class").unwrap_or_default();
+        let named = classes.split_whitespace().find_map(|class| {
+            let prefixes = ["language-", "lang-", "highlight-source-", "brush:"];
+            prefixes.iter().find_map(|it| class.strip_prefix(it))
+        });
+        if let Some(name) = named.filter(|it| it.chars().all(|it| it.is_ascii_alphanumeric() || "+-#_.".contains(it))) {
+            return name.to_owned();
         }
     }
+    String::new()
 }
 
-fn absolute(element: &Selection<'_>, attribute: &str, base: &url::Url) {
-    if let Some(value) = element.attr(attribute)
-        && let Ok(url) = base.join(value.trim())
-    {
-        element.set_attr(attribute, url.as_str());
-    }
-}
-
-/// The document as Markdown.
-pub(super) fn of(document: &Document) -> String {
-    tidy(&document.md(None))
-}
-
-/// Takes the HTML escapes out of addresses (a model would copy them), and superfluous empty lines.
+/// Outside code: no padding in tables, at most one empty line, no space at the end but for a line break.
 fn tidy(markdown: &str) -> String {
     let mut tidy = String::with_capacity(markdown.len());
-    let mut fence: Option<&str> = None;
+    let mut fence: Option<usize> = None;
     let mut empty = 0;
     for line in markdown.lines() {
         let trimmed = line.trim_start();
-        let ticks = trimmed
-            .get(..trimmed.len() - trimmed.trim_start_matches('`').len())
-            .unwrap_or_default();
+        let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
         match fence {
-            Some(open) if ticks.len() >= open.len() => fence = None,
-            None if ticks.len() >= 3 => fence = Some(ticks),
-            _ => {}
+            Some(open) if ticks >= open => fence = None,
+            None if ticks >= 3 => fence = Some(ticks),
+            Some(_) => {
+                tidy.push_str(line);
+                tidy.push('\n');
+                continue;
+            }
+            None => {}
         }
         empty = if line.trim().is_empty() { empty + 1 } else { 0 };
-        if fence.is_none() && empty > 1 {
+        if empty > 1 {
             continue;
         }
-        if fence.is_none() && line.contains("&amp;") {
-            tidy.push_str(&plain_addresses(line));
-        } else {
-            tidy.push_str(line);
+        match trimmed.starts_with("| ") && line.trim_end().ends_with('|') {
+            true => tidy.push_str(&row(line)),
+            false if empty == 1 => {}
+            false => tidy.push_str(line),
         }
         tidy.push('\n');
     }
     tidy.trim_matches('\n').to_owned()
 }
 
-/// `](https://a/?x=1&amp;y=2)` with a plain `&`.
-fn plain_addresses(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once("](") {
-        let end = after.find(')').unwrap_or(after.len());
-        let (address, behind) = after.split_at(end);
-        plain.push_str(before);
-        plain.push_str("](");
-        plain.push_str(&address.replace("&amp;", "&"));
-        rest = behind;
-    }
-    plain.push_str(rest);
-    plain
+/// A table's row without the spaces and dashes that only line it up: they cost tokens.
+fn row(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let cells = line.split_whitespace().map(|word| match word.trim_matches('-') {
+        "" => "---",
+        _ => word,
+    });
+    let row = cells.collect::<Vec<_>>().join(" ");
+    format!("{}{row}", line.get(..indent).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::tree;
 
     fn markdown(html: &str) -> String {
-        let document = Document::from(html);
-        clean(&document);
-        of(&document)
+        let document = tree::parse(html);
+        clean(&document, None);
+        of(document)
     }
 
     #[test]
     fn lists_of_terms_and_hidden_things_come_out_readable() {
         let html = "<p>a</p><dl><dt>Term</dt><dd>What it means</dd></dl><details><summary>More</summary>Inside</details>\
-                    <p hidden>no</p><p style='display:none'>no</p><button>no</button><script>no()</script><img src='data:x'>";
+                    <p hidden>no</p><p style='Display: none'>no</p><button>no</button><script>no()</script><img src='data:x'>";
         assert_eq!(markdown(html), "a\n\n**Term**\n\nWhat it means\n\n**More**\n\nInside");
     }
 
     #[test]
-    fn addresses_have_no_html_escapes_and_code_keeps_them() {
-        let html =
-            "<p><a href='https://a.example/?x=1&amp;y=2'>l</a> a &amp; b</p><pre><code>](&amp;amp;)</code></pre>";
+    fn addresses_need_no_escapes_and_code_stays_as_it_is() {
+        let html = "<p><a href='https://a.example/x_(y)?x=1&amp;y=2'>l</a> a &amp; b &lt; c</p>\
+                    <pre><code class='x language-c++'>if (a &amp;&amp; b)\n\n\n    **c** |  d</code></pre><pre>plain  \n  text</pre>";
         assert_eq!(
             markdown(html),
-            "[l](https://a.example/?x=1&y=2) a & b\n\n```\n](&amp;)\n```"
+            "[l](https://a.example/x_%28y%29?x=1&y=2) a & b < c\n\n```c++\nif (a && b)\n\n\n    **c** |  d\n```\n\n```\nplain  \n  text\n```"
         );
+    }
+
+    #[test]
+    fn tables_are_not_padded() {
+        let html = "<table><tr><th>Name</th><th>A long heading</th></tr><tr><td>a</td><td>1</td></tr></table>";
+        assert_eq!(markdown(html), "| Name | A long heading |\n| --- | --- |\n| a | 1 |");
     }
 
     #[test]

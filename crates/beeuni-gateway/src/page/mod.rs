@@ -4,12 +4,14 @@
 //! driven into minutes of work, gigabytes or a stack overflow: [`process`] runs them in a process of
 //! their own.
 
+mod about;
 mod charset;
 mod html;
 mod kind;
 mod markdown;
 mod pdf;
 mod process;
+mod tree;
 
 pub(crate) use process::{Converter, LONGEST};
 pub use process::{ReaderProgram, page_reader_main};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::{PageText, Task, convert};
 
@@ -57,10 +57,15 @@ impl Converter {
         match &self.program {
             Some(program) => in_process(program, &task, &body).await,
             None => {
-                let work = move || catch_unwind(AssertUnwindSafe(|| convert(&task, &body)));
-                let converting = tokio::task::spawn_blocking(work);
-                match tokio::time::timeout(time, converting).await {
-                    Ok(Ok(Ok(converted))) => converted,
+                let (done, converted) = oneshot::channel();
+                let work = move || {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| convert(&task, &body)));
+                    // Whoever asked may have given up.
+                    let _ = done.send(outcome);
+                };
+                let spawned = std::thread::Builder::new().stack_size(STACK).spawn(work);
+                match (spawned, tokio::time::timeout(time, converted).await) {
+                    (Ok(_), Ok(Ok(Ok(converted)))) => converted,
                     // Too slow (the thread goes on, nothing can stop it), or it panicked.
                     _ => Err(broke()),
                 }

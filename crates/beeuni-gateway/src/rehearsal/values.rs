@@ -91,8 +91,8 @@ fn collect_types<'a>(schema: &'a Value, types: &mut Vec<&'a str>) {
 }
 
 /// `text` as JSON of this type; `None` when it is none.
-fn as_type(name: &str, text: &str) -> Option<String> {
-    let text = text.trim();
+fn as_type(name: &str, written: &str) -> Option<String> {
+    let text = written.trim();
     let parsed = || serde_json::from_str::<Value>(text).ok();
     match name {
         // The digits stay as they were written: numbers beyond 2^53 too.
@@ -113,7 +113,7 @@ fn as_type(name: &str, text: &str) -> Option<String> {
             let entries: Vec<&str> = entries.map(str::trim).filter(|it| !it.is_empty()).collect();
             serde_json::to_string(&entries).ok()
         }
-        "string" => Some(string(text)),
+        "string" => Some(string(written)),
         _ => None,
     }
 }

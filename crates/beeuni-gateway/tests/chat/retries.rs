@@ -42,6 +42,25 @@ async fn passing_trouble_is_tried_again_until_an_answer_comes() {
 }
 
 #[tokio::test]
+async fn whoever_watches_is_told_of_each_try_that_another_follows() {
+    let server = ScriptedServer::start().await;
+    server
+        .push(says(503, "busy"))
+        .push(says(429, "slow down").header("retry-after-ms", "7"))
+        .push(Answer::text("here"));
+    let told = std::sync::Mutex::new(Vec::new());
+    let note = |retry: beeuni_gateway::Retry<'_>| {
+        let reason = retry.error.provider_message().map(str::to_owned);
+        told.lock().unwrap().push((retry.attempt, reason, retry.pause));
+    };
+    items(gateway(&server).chat_watched(request(), &note).await.unwrap()).await;
+    let told = told.into_inner().unwrap();
+    let plain: Vec<(u32, Option<&str>)> = told.iter().map(|it| (it.0, it.1.as_deref())).collect();
+    assert_eq!(plain, [(1, Some("busy")), (2, Some("slow down"))]);
+    assert_eq!(told[1].2, Duration::from_millis(7));
+}
+
+#[tokio::test]
 async fn it_gives_up_after_four_tries_and_says_so() {
     let (error, sent) = refused(&vec![says(503, "busy"); 9]).await;
     assert_eq!(sent, 4);

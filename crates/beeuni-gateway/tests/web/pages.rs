@@ -29,9 +29,9 @@ async fn an_article_becomes_markdown_with_what_the_page_says_about_itself() {
     for expected in [
         "[a link](http://SERVER/dir/rel?x=1&y=2)",
         "## Numbers",
-        "- One\n    - One a\n- Two",
+        "- One\n  - One a\n- Two",
         "```rust\nfn main() {\n    println!(\"<hi>\");\n}\n```",
-        "| Name | Value |\n| ---- | ----- |\n| a | 1 |",
+        "| Name | Value |\n| --- | --- |\n| a | 1 |",
         "> A quotation",
         "![A bee](http://SERVER/img/bee.png)",
         "**Term**",

@@ -85,10 +85,10 @@ fn a_refusal_with_a_word_goes_to_the_model_and_one_without_ends_the_turn() {
     talk.model.calls(&[("c1", "echo", json!({}))]).says("I see");
     talk.prompt(&json!({ "text": "go" }));
     let request = talk.asked();
-    talk.reply(&request, &json!({ "reply": "reject", "message": "ask Ada first" }));
+    talk.reply(&request, &json!({ "reply": "reject", "message": "ask me first" }));
     talk.until_idle();
     let result = last_result(&talk.model.until_asked(2));
-    assert!(result.contains("ask Ada first"), "{result}");
+    assert!(result.contains("ask me first"), "{result}");
 
     let events = Events::of(&talk.daemon, None);
     talk.model.calls(&[("c2", "echo", json!({}))]);

@@ -56,6 +56,16 @@ fn the_bridge_key_is_made_once_and_kept_private() {
 }
 
 #[test]
+fn a_state_folder_is_found_from_where_the_daemon_was_started() {
+    let project = Project::new(&[]);
+    let mut command = project.command_with_state(Path::new("kept/state"));
+    command.current_dir(project.home());
+    let daemon = Daemon::start(command);
+    daemon.output("echo", json!({}));
+    assert!(project.home().join("kept/state/tool-bridge.key").is_file());
+}
+
+#[test]
 fn two_daemons_never_share_a_state_folder() {
     let project = Project::new(&[]);
     let first = project.daemon(&[]);

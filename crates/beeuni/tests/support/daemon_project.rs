@@ -109,7 +109,7 @@ impl Project {
 
     /// The same for the folder `start`; with `--harness none` unless the flags say otherwise.
     pub(crate) fn command_in(&self, start: &Path, flags: &[&str]) -> Command {
-        let mut command = self.bare_command(start);
+        let mut command = self.bare_command(start, &self.state());
         if !flags.contains(&"--harness") {
             command.args(["--harness", "none"]);
         }
@@ -119,10 +119,17 @@ impl Project {
 
     /// `beeuni daemon` with the harness that the project asks for.
     pub(crate) fn command_without_harness(&self) -> Command {
-        self.bare_command(&self.path())
+        self.bare_command(&self.path(), &self.state())
     }
 
-    fn bare_command(&self, start: &Path) -> Command {
+    /// `beeuni daemon` with another state folder.
+    pub(crate) fn command_with_state(&self, state: &Path) -> Command {
+        let mut command = self.bare_command(&self.path(), state);
+        command.args(["--harness", "none"]);
+        command
+    }
+
+    fn bare_command(&self, start: &Path, state: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_beeuni"));
         command.env_clear();
         command
@@ -135,7 +142,7 @@ impl Project {
             .arg("--project")
             .arg(start)
             .arg("--state")
-            .arg(self.state());
+            .arg(state);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

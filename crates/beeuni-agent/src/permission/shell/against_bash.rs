@@ -185,7 +185,8 @@ fn really_ran(script: &str) -> Vec<String> {
         .env("FUNCNEST", "3")
         .env(
             "BASH_FUNC_command_not_found_handle%%",
-            "() { builtin printf '%s\\0' \"$*\" >> \"$LOG\"; }",
+            // In one piece: what holds a line's end would be written in two, with another command between.
+            "() { builtin printf '%s\\0' \"${*//$'\\n'/$'\\x01'}\" >> \"$LOG\"; }",
         )
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -195,14 +196,14 @@ fn really_ran(script: &str) -> Vec<String> {
     let ran = std::fs::read(&log).unwrap_or_default();
     ran.split(|byte| *byte == 0)
         .filter(|command| !command.is_empty())
-        .map(|command| String::from_utf8_lossy(command).into_owned())
+        .map(|command| String::from_utf8_lossy(command).replace('\u{1}', "\n"))
         .collect()
 }
 
 /// Whether one of the commands found may be `ran`.
 fn found(script: &Script, ran: &str) -> bool {
-    // A pattern that is the text itself. (A line's end may be written in two pieces, another command between.)
-    if ran.contains(['*', '?', '\n']) {
+    // A pattern that is the text itself.
+    if ran.contains(['*', '?']) {
         return true;
     }
     let pattern = Pattern::new(ran);

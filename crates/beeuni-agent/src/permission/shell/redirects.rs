@@ -22,6 +22,11 @@ impl Parser<'_> {
             return Err(Unclear("a redirection cannot be read"));
         };
         self.at += operator.len();
+        if operator.ends_with('&') && self.peek() == Some('-') {
+            // `>&-` closes, and what comes next is another word even without a space.
+            self.at += 1;
+            return Ok(());
+        }
         self.blanks();
         if *operator == "<<" || *operator == "<<-" {
             let (delimiter, quoted) = self.delimiter()?;

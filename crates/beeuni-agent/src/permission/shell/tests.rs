@@ -67,6 +67,8 @@ fn every_command_of_a_list_is_found() {
         ("f() { a; }; function g { b; }; function h () { c; }", &["a", "b", "c"]),
         ("[[ -f x && ( $y < $(z) ) ]] && a", &["z", "[[ §", "a"]),
         ("(( i++ )); a", &["(( §", "a"]),
+        ("a 2>&-b", &["a b"]),
+        ("a |& time b |\n time c", &["a", "time b", "time c", "b", "c"]),
         ("", &[]),
         ("# nothing", &[]),
     ];
