@@ -3,7 +3,7 @@
 use legible::{Article, Options};
 
 use super::about::{Survey, is_any, survey};
-use super::tree::{self, Node, find, inner_html, remove, tag, text};
+use super::tree::{self, Node, change_attribute, find, inner_html, remove, tag, text};
 use super::{PageText, Task, markdown};
 
 /// Reads a page.
@@ -11,7 +11,11 @@ pub(super) fn read(task: &Task, html: &str, page: &mut PageText) {
     let document = tree::parse(html);
     let survey = survey(&document, &task.url);
     let wants_article = task.main_only && !survey.is_too_deep;
-    let article = if wants_article { article(html, &survey) } else { None };
+    let article = if wants_article {
+        article(&document, &survey)
+    } else {
+        None
+    };
 
     remove(&document, |node| tag(node) == "head");
     markdown::clean(&document, survey.base.as_ref());
@@ -63,10 +67,28 @@ pub(super) fn read(task: &Task, html: &str, page: &mut PageText) {
 }
 
 /// The article, where the page has one.
-fn article(html: &str, survey: &Survey) -> Option<Article> {
+fn article(document: &Node, survey: &Survey) -> Option<Article> {
+    shield(document);
     // Classes say the language of a code block, among others.
     let options = Options::new().keep_classes(true);
-    legible::parse(html, survey.base.as_ref().map(url::Url::as_str), Some(options)).ok()
+    let html = inner_html(document);
+    legible::parse(&html, survey.base.as_ref().map(url::Url::as_str), Some(options)).ok()
+}
+
+/// Keeps headings, code and the like from being judged by their names: whoever looks for the article
+/// takes out what is called `header` or `footnote`, and with `<h4 class="code-header">` goes the
+/// signature of every function in a manual. What surrounds an article is in boxes, and boxes keep theirs.
+fn shield(document: &Node) {
+    for (node, _) in tree::walk(document) {
+        match tag(&node) {
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "p" | "blockquote" | "table" | "ul" | "ol" | "li" | "dl"
+            | "dt" | "dd" | "summary" | "details" | "figure" => {
+                change_attribute(&node, "class", None);
+                change_attribute(&node, "id", None);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether the article is the page's content, rather than one teaser of many.

@@ -38,7 +38,14 @@ pub(super) fn clean(document: &Node, base: Option<&Url>) {
             "img" => "src",
             _ => continue,
         };
+        // What a mouse shows: mostly the text again, at the price of tokens.
+        change_attribute(&node, "title", None);
         let Some(value) = attribute(&node, name) else { continue };
+        if value.starts_with('#') {
+            // A place on the same page leads nowhere from here.
+            change_attribute(&node, name, None);
+            continue;
+        }
         let whole = match base {
             Some(base) => base.join(value.trim()).ok().map(String::from),
             None => Some(value.trim().to_owned()),
@@ -56,7 +63,9 @@ fn is_noise(node: &Node) -> bool {
         || attribute(node, "style").is_some_and(|it| it.replace(' ', "").to_ascii_lowercase().contains("display:none"));
     // A picture inside the page is no address.
     let inline = || tag(node) == "img" && attribute(node, "src").is_some_and(|it| it.starts_with("data:"));
-    NOISE.contains(&tag(node)) || hidden || inline()
+    // The sign beside a heading that links to it.
+    let anchor = || tag(node) == "a" && matches!(text(node).trim(), "§" | "¶" | "#" | "🔗");
+    NOISE.contains(&tag(node)) || hidden || inline() || anchor()
 }
 
 /// A tree as Markdown. The tree is used up: making Markdown takes it apart.
@@ -71,7 +80,10 @@ pub(super) fn of(document: Node) -> String {
     let term = |handlers: &dyn Handlers, element: Element<'_>| -> Option<HandlerResult> {
         let inside = handlers.walk_children(element.node).content;
         let inside = inside.trim();
-        (!inside.is_empty()).then(|| format!("\n\n**{inside}**\n\n").into())
+        // One that holds a heading or several lines has shape enough.
+        let plain = inside.contains('\n') || inside.starts_with('#');
+        let stars = if plain { "" } else { "**" };
+        (!inside.is_empty()).then(|| format!("\n\n{stars}{inside}{stars}\n\n").into())
     };
     let code = |_: &dyn Handlers, element: Element<'_>| -> Option<HandlerResult> {
         let text = text(element.node);

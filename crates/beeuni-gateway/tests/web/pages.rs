@@ -84,6 +84,31 @@ async fn html_links_and_the_whole_page_come_when_asked_for() {
 }
 
 #[tokio::test]
+async fn a_manual_keeps_the_signatures_of_its_functions() {
+    let function = |name: &str| {
+        let words = "It does what its name says, with care, and returns what was asked for, or an error. ".repeat(4);
+        format!(
+            "<details class='toggle method-toggle'><summary><section id='method.{name}' class='method'>\
+             <h4 class='code-header'>pub fn {name}(&amp;self) -&gt; <a href='t' title='struct T'>T</a></h4></section></summary>\
+             <div class='docblock'><p>{words}</p></div></details><a class='anchor' href='#method.{name}'>§</a>"
+        )
+    };
+    let page = format!(
+        "<title>T</title><nav class='sidebar'><a href=/all>All</a></nav><main><h1>Struct T</h1>{}{}{}</main>",
+        function("open"),
+        function("read"),
+        function("close")
+    );
+    let data = one(Answer::new(200, "text/html", page)).await;
+    let markdown = data["markdown"].as_str().unwrap();
+    for name in ["open", "read", "close"] {
+        let signature = format!("#### pub fn {name}(&self) -> [T](http://SERVER/dir/t)\n\nIt does what");
+        assert!(markdown.contains(&signature), "{signature} in:\n{markdown}");
+    }
+    assert!(!markdown.contains('§') && !markdown.contains("All"), "{markdown}");
+}
+
+#[tokio::test]
 async fn a_page_without_an_article_keeps_its_content_and_loses_its_navigation() {
     let list: String = (1..40)
         .map(|it| format!("<li><a href='/{it}'>Entry {it}</a></li>"))
