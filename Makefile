@@ -5,7 +5,7 @@ help:
 	@echo "make demo    build Beeuni and see it work, from an empty folder to an agent that uses a tool"
 	@echo "make test    run every test"
 	@echo "make check   format, lints and generated files"
-	@echo "make bench   compare with a bare Bun server in the same run"
+	@echo "make bench   compare with a bare Bun server in the same run, and measure sessions on both harnesses"
 	@echo "make update  write the generated files anew (docs/cli.md)"
 
 setup:
@@ -26,7 +26,8 @@ check: setup
 
 bench: build
 	cargo build --release --locked -p beeuni-bench
-	./target/release/beeuni-bench target/release/beeuni runtime/node_modules/@oven/bun-*/bin/bun
+	./target/release/beeuni-bench target/release/beeuni runtime/node_modules/@oven/bun-*/bin/bun \
+		$$(ls runtime/node_modules/opencode-*/bin/opencode 2>/dev/null | head -n 1)
 
 update: setup
 	UPDATE_CLI_REFERENCE=1 cargo test --locked -p beeuni cli_reference

@@ -3,17 +3,18 @@ use beeuni_manifest::{AgentMode, Grant, ToolAccess};
 
 use crate::offer;
 use crate::setup::{AgentDefinition, Setup};
+use crate::store::Journal;
 use crate::subagent;
 
 /// An agent in a conversation.
 #[derive(Debug, Clone)]
-pub(crate) struct Actor {
+pub struct Actor {
     /// The agent.
-    pub(crate) agent: AgentDefinition,
+    pub agent: AgentDefinition,
     /// The session's agent, when this one is its subagent.
-    pub(crate) parent: Option<Box<AgentDefinition>>,
+    pub parent: Option<Box<AgentDefinition>>,
     /// Whether the agent is not the project's: it then has its parent's rules, secrets and skills.
-    pub(crate) built_in: bool,
+    pub built_in: bool,
 }
 
 /// Why an agent cannot take a prompt.
@@ -44,8 +45,11 @@ pub enum NoAgent {
 }
 
 impl Actor {
-    /// The agent of a session's own turn.
-    pub(crate) fn of_session(setup: &Setup, name: Option<&str>) -> Result<Self, NoAgent> {
+    /// The agent of a session's own turn: the one that is named, else the project's default.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be prompted.
+    pub fn of_session(setup: &Setup, name: Option<&str>) -> Result<Self, NoAgent> {
         let usable = |agent: &&AgentDefinition| agent.enabled && agent.mode != AgentMode::Subagent;
         let agent = match name.or(setup.default_agent.as_deref()) {
             Some(name) => setup.agent(name).ok_or_else(|| NoAgent::Unknown {
@@ -75,8 +79,47 @@ impl Actor {
         })
     }
 
+    /// The agent of a session's next turn: the one that is named, else that of the turn before as long as it can take
+    /// it, else the project's default.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be prompted.
+    pub fn of_prompt(setup: &Setup, journal: &Journal, name: Option<&str>) -> Result<Self, NoAgent> {
+        if name.is_none() {
+            let last = journal.with(journal.root(), |all| all.turn.as_ref().map(|turn| turn.agent.clone()));
+            // It may be gone since: then the default takes over.
+            if let Some(actor) = last
+                .flatten()
+                .and_then(|name| Self::of_session(setup, Some(&name)).ok())
+            {
+                return Ok(actor);
+            }
+        }
+        Self::of_session(setup, name)
+    }
+
+    /// The model of a session's next turn as `provider/model`, and whether a prompt named it: the one that is named,
+    /// else that of the turn before when that was named too, else the agent's, else the project's. `None`: the
+    /// gateway's default.
+    #[must_use]
+    pub fn model(&self, setup: &Setup, journal: &Journal, named: Option<&str>) -> (Option<String>, bool) {
+        let last = journal
+            .with(journal.root(), |transcript| transcript.turn.clone())
+            .flatten();
+        let again = last
+            .filter(|turn| turn.chosen && turn.agent == self.agent.name)
+            .map(|turn| turn.model);
+        let chosen = named.map(str::to_owned).or(again);
+        let is_chosen = chosen.is_some();
+        let model = chosen
+            .or_else(|| self.agent.model.clone())
+            .or_else(|| setup.model.clone());
+        (model, is_chosen)
+    }
+
     /// The agent `name` as the subagent of `parent`; `None` when `parent` cannot start it.
-    pub(crate) fn of_task(setup: &Setup, parent: &AgentDefinition, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of_task(setup: &Setup, parent: &AgentDefinition, name: &str) -> Option<Self> {
         let declared = setup.agent(name);
         let (agent, built_in) = match declared {
             Some(agent) if agent.enabled && agent.mode != AgentMode::Primary => (agent.clone(), false),
@@ -91,12 +134,14 @@ impl Actor {
     }
 
     /// Whether another agent started it.
-    pub(crate) fn is_subagent(&self) -> bool {
+    #[must_use]
+    pub fn is_subagent(&self) -> bool {
         self.parent.is_some()
     }
 
     /// Whether its model sees a tool that is there.
-    pub(crate) fn sees(&self, tool: &str) -> bool {
+    #[must_use]
+    pub fn sees(&self, tool: &str) -> bool {
         offer::both(
             &self.agent.tools,
             self.parent.as_ref().map(|parent| &parent.tools),
@@ -105,7 +150,8 @@ impl Actor {
     }
 
     /// The agent of the project whose secrets, skills and rules it has.
-    pub(crate) fn on_behalf_of(&self) -> &AgentDefinition {
+    #[must_use]
+    pub fn on_behalf_of(&self) -> &AgentDefinition {
         match &self.parent {
             Some(parent) if self.built_in => parent,
             _ => &self.agent,

@@ -4,11 +4,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beeuni_protocol::session::{
     AllowedPattern, EventBody, PermissionAnswer, PermissionReply, PermissionRequest, QuestionAnswer, QuestionRequest,
+    RequestedAccess, TurnError,
 };
 use tokio::sync::oneshot;
 
-use crate::permission::{Access, Permissions, Remembered, Verdict};
+use crate::engine::OnAsk;
+use crate::permission::{Access, Asked, Permissions, Remembered, Verdict};
 use crate::store::{Journal, StoreError};
+use crate::{clock, ids, turn_error};
+
+/// What the model reads where nobody can be asked.
+pub const NOBODY: &str = "Not allowed: this needs a person's permission and nobody is there to give it. Go on without \
+    it, or say what you need it for.";
+/// What the model reads when a person said no without a word.
+pub const REFUSED: &str = "Not allowed: the user refused it.";
 
 /// Why an answer was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +38,49 @@ pub enum ReplyError {
     Store(#[from] StoreError),
 }
 
+/// A call that wants to do something.
+#[derive(Debug)]
+pub struct Wish<'a> {
+    /// The session whose turn makes it.
+    pub session: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The message that holds the call.
+    pub message: &'a str,
+    /// The call's id.
+    pub call: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// What it is going to do.
+    pub accesses: &'a [Access],
+    /// The rules.
+    pub permissions: &'a Permissions,
+    /// What happens where a person would be asked.
+    pub on_ask: OnAsk,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// It may run.
+    Allowed,
+    /// It may not, and the model goes on.
+    Refused {
+        /// For the model.
+        text: String,
+    },
+    /// It may not, and the turn ends when its calls have.
+    Blocked {
+        /// For the model.
+        text: String,
+        /// Why the turn ends.
+        error: TurnError,
+    },
+}
+
 /// Everything that waits in a session and its subagents.
 #[derive(Debug)]
-pub(crate) struct Asks {
+pub struct Asks {
     journal: Arc<Journal>,
     permissions: Mutex<BTreeMap<String, WaitingCall>>,
     questions: Mutex<BTreeMap<String, WaitingQuestion>>,
@@ -53,11 +102,79 @@ struct WaitingQuestion {
 }
 
 impl Asks {
-    pub(crate) fn new(journal: Arc<Journal>) -> Self {
+    /// Nothing waits yet.
+    #[must_use]
+    pub fn new(journal: Arc<Journal>) -> Self {
         Self {
             journal,
             permissions: Mutex::default(),
             questions: Mutex::default(),
+        }
+    }
+
+    /// Decides a call: by the rules, and by a person where they say "ask". Dropping the future takes the request back.
+    pub async fn decide(&self, wish: Wish<'_>) -> Answered {
+        let asked = match wish.permissions.check(wish.accesses) {
+            Verdict::Allow => return Answered::Allowed,
+            Verdict::Deny(text) => return Answered::Refused { text },
+            Verdict::Ask(asked) => asked,
+        };
+        match wish.on_ask {
+            OnAsk::Allow => Answered::Allowed,
+            OnAsk::Deny => Answered::Refused {
+                text: NOBODY.to_owned(),
+            },
+            OnAsk::Fail => {
+                let what: Vec<&str> = asked.iter().map(|one| one.access.subject.as_str()).collect();
+                let message = format!("{} needs a permission: {}", wish.tool, what.join(", "));
+                Answered::Blocked {
+                    text: NOBODY.to_owned(),
+                    error: turn_error::of_kind("blocked", message),
+                }
+            }
+            OnAsk::Wait => self.put(&wish, &asked).await,
+        }
+    }
+
+    /// Asks a person about a call.
+    async fn put(&self, wish: &Wish<'_>, asked: &[Asked]) -> Answered {
+        let always: Vec<_> = asked.iter().map(|one| one.always.clone()).collect();
+        let request = PermissionRequest {
+            id: ids::new(ids::Kind::Permission),
+            session: wish.session.to_owned(),
+            agent: wish.agent.to_owned(),
+            message: wish.message.to_owned(),
+            call: wish.call.to_owned(),
+            tool: wish.tool.to_owned(),
+            accesses: asked
+                .iter()
+                .map(|one| RequestedAccess {
+                    capability: one.access.capability.clone(),
+                    subject: one.access.subject.clone(),
+                    rule: one.decision.by.clone(),
+                })
+                .collect(),
+            always: always.iter().map(allowed).collect(),
+            created: clock::now(),
+        };
+        let answer = match self.permission(request, wish.accesses, wish.permissions, always).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                return Answered::Refused {
+                    text: error.to_string(),
+                };
+            }
+        };
+        let said = answer.message.filter(|message| !message.trim().is_empty());
+        match (answer.reply, said) {
+            (PermissionReply::Once | PermissionReply::Always, _) => Answered::Allowed,
+            (PermissionReply::Reject, Some(message)) => Answered::Refused {
+                text: format!("{REFUSED} They say: {message}"),
+            },
+            (PermissionReply::Reject, None) => Answered::Blocked {
+                text: REFUSED.to_owned(),
+                error: turn_error::of_kind("blocked", format!("{} was refused permission", wish.tool)),
+            },
         }
     }
 
@@ -97,7 +214,10 @@ impl Asks {
     }
 
     /// Asks questions and waits; `None` when they were rejected. Dropping the future takes them back.
-    pub(crate) async fn question(&self, request: QuestionRequest) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+    ///
+    /// # Errors
+    /// They could not be stored.
+    pub async fn question(&self, request: QuestionRequest) -> Result<Option<Vec<Vec<String>>>, StoreError> {
         let (reply, answer) = oneshot::channel();
         let _waiting = TakeBack {
             asks: self,
@@ -114,14 +234,18 @@ impl Asks {
         Ok(answer.await.unwrap_or(None))
     }
 
-    pub(crate) fn waiting_permissions(&self) -> Vec<PermissionRequest> {
+    /// The permission requests that wait, oldest first.
+    #[must_use]
+    pub fn waiting_permissions(&self) -> Vec<PermissionRequest> {
         lock(&self.permissions)
             .values()
             .map(|waiting| waiting.request.clone())
             .collect()
     }
 
-    pub(crate) fn waiting_questions(&self) -> Vec<QuestionRequest> {
+    /// The questions that wait, oldest first.
+    #[must_use]
+    pub fn waiting_questions(&self) -> Vec<QuestionRequest> {
         lock(&self.questions)
             .values()
             .map(|waiting| waiting.request.clone())
@@ -129,7 +253,10 @@ impl Asks {
     }
 
     /// Answers a permission request. `always` also answers every other request that it covers.
-    pub(crate) fn reply(&self, id: &str, answer: PermissionAnswer) -> Result<(), ReplyError> {
+    ///
+    /// # Errors
+    /// It does not wait any more, or the answer cannot be stored.
+    pub fn reply(&self, id: &str, answer: PermissionAnswer) -> Result<(), ReplyError> {
         let mut waiting = lock(&self.permissions);
         let call = waiting
             .remove(id)
@@ -174,7 +301,10 @@ impl Asks {
     }
 
     /// Answers questions; with `None` they are rejected.
-    pub(crate) fn answer(&self, id: &str, answer: Option<QuestionAnswer>) -> Result<(), ReplyError> {
+    ///
+    /// # Errors
+    /// They do not wait any more, the number of answers is wrong, or they cannot be stored.
+    pub fn answer(&self, id: &str, answer: Option<QuestionAnswer>) -> Result<(), ReplyError> {
         let mut waiting = lock(&self.questions);
         let question = waiting
             .remove(id)
@@ -242,8 +372,9 @@ pub(crate) fn allowed(always: &Remembered) -> AllowedPattern {
     })
 }
 
-/// The other way round.
-pub(crate) fn remembered(allowed: &AllowedPattern) -> Option<Remembered> {
+/// What a stored "always" allows.
+#[must_use]
+pub fn remembered(allowed: &AllowedPattern) -> Option<Remembered> {
     serde_json::to_value(allowed).and_then(serde_json::from_value).ok()
 }
 

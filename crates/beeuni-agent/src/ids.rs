@@ -5,12 +5,18 @@ use crate::clock;
 
 /// The kinds of ids, by what they begin with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A subagent's session, `ses_…`.
     Session,
+    /// A turn, `turn_…`.
     Turn,
+    /// A message, `msg_…`.
     Message,
+    /// A part, `prt_…`.
     Part,
+    /// A permission request, `per_…`.
     Permission,
+    /// Questions, `que_…`.
     Question,
 }
 
@@ -34,7 +40,8 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 const PLACE: usize = 15;
 
 /// A new id, greater than every one that this process made or [`observe`]d.
-pub(crate) fn new(kind: Kind) -> String {
+#[must_use]
+pub fn new(kind: Kind) -> String {
     let now = clock::now() << 12;
     let last = LAST
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)))

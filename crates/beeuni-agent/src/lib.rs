@@ -28,6 +28,7 @@ mod subagent;
 mod title;
 mod turn;
 mod turn_error;
+mod view;
 
 pub use actor::NoAgent;
 pub use ask::ReplyError;
@@ -38,3 +39,21 @@ pub use setup::{AgentDefinition, Setup};
 pub use skills::{Skill, SkillShelf};
 pub use store::{EventStream, StoreError};
 pub use stored::{StoredSession, stored_sessions};
+
+/// What every harness writes its conversation with, so that it reads the same whichever harness ran.
+pub mod kit {
+    pub use crate::actor::Actor;
+    pub use crate::ask::{Answered, Asks, NOBODY, REFUSED, Wish, remembered};
+    pub use crate::calls::{STOPPED, STOPPED_BEFORE};
+    pub use crate::clock::now;
+    pub use crate::ids::{Kind, new as new_id};
+    pub use crate::models::Models;
+    pub use crate::offer::not_found;
+    pub use crate::prompt::environment;
+    pub use crate::session::is_id;
+    pub use crate::store::{Entry, FORMAT, Journal, Transcript};
+    pub use crate::title::of as title_of;
+    pub use crate::turn::{conversation_text, is_unread, said};
+    pub use crate::turn_error::{of_kind as turn_error, of_store as store_error};
+    pub use crate::view::View;
+}

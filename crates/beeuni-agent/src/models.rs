@@ -7,14 +7,16 @@ use beeuni_protocol::session::Usage;
 
 /// Windows and prices of the models that a session has used.
 #[derive(Clone)]
-pub(crate) struct Models {
+pub struct Models {
     gateway: Gateway,
     /// `None` while a model is being asked about, and when nothing is known.
     known: Arc<Mutex<HashMap<String, Option<ModelInfo>>>>,
 }
 
 impl Models {
-    pub(crate) fn new(gateway: Gateway) -> Self {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(gateway: Gateway) -> Self {
         Self {
             gateway,
             known: Arc::default(),
@@ -22,7 +24,7 @@ impl Models {
     }
 
     /// Asks about a model in the background, once: a provider that is slow to list its models delays no answer.
-    pub(crate) fn learn(&self, model: &str) {
+    pub fn learn(&self, model: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.contains_key(model) {
             return;
@@ -51,12 +53,14 @@ impl Models {
     }
 
     /// The tokens that request and answer may have together, where known.
-    pub(crate) fn window(&self, model: &str) -> Option<u64> {
+    #[must_use]
+    pub fn window(&self, model: &str) -> Option<u64> {
         self.about(model)?.context_window
     }
 
     /// What a step used, with its cost where the provider or its prices tell.
-    pub(crate) fn usage(&self, model: &str, counted: &Counted) -> Usage {
+    #[must_use]
+    pub fn usage(&self, model: &str, counted: &Counted) -> Usage {
         Usage {
             input: counted.input_tokens,
             output: counted.output_tokens,

@@ -83,7 +83,8 @@ impl Offer {
 }
 
 /// What a call of a tool that is not offered fails with.
-pub(crate) fn not_found(name: &str) -> String {
+#[must_use]
+pub fn not_found(name: &str) -> String {
     format!("Tool {name} not found")
 }
 

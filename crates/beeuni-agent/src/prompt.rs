@@ -11,7 +11,8 @@ const PLAIN: &str = "You are an agent that works in the checkout of a project fo
 
 /// What the prompt says about the surroundings. Made once when a session begins and stored, so that no later day and
 /// no restart changes the start of a request.
-pub(crate) fn environment(checkout: &Path) -> String {
+#[must_use]
+pub fn environment(checkout: &Path) -> String {
     let repository = if checkout.join(".git").exists() { "yes" } else { "no" };
     format!(
         "<environment>\nThe project's checkout, where relative paths begin: {}\nGit repository: {repository}\n\

@@ -4,7 +4,8 @@
 const LONGEST: usize = 60;
 
 /// The first line of `prompt` that says something, cut at a word.
-pub(crate) fn of(prompt: &str) -> Option<String> {
+#[must_use]
+pub fn of(prompt: &str) -> Option<String> {
     let line = prompt
         .lines()
         .map(|line| line.trim_start_matches(['#', '>', '*', '-', '`', ' ', '\t']).trim())

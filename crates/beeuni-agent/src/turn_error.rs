@@ -28,7 +28,8 @@ pub(crate) fn of_model(error: &ChatError) -> TurnError {
 }
 
 /// The transcript could not be written or read.
-pub(crate) fn of_store(error: &StoreError) -> TurnError {
+#[must_use]
+pub fn of_store(error: &StoreError) -> TurnError {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -43,7 +44,7 @@ pub(crate) fn of_store(error: &StoreError) -> TurnError {
 }
 
 /// A failure of the loop's own.
-pub(crate) fn of_kind(kind: &str, message: impl Into<String>) -> TurnError {
+pub fn of_kind(kind: &str, message: impl Into<String>) -> TurnError {
     TurnError {
         kind: kind.to_owned(),
         status: None,

@@ -86,15 +86,20 @@ async fn a_turn_of_a_session_of_200_costs_at_most_5_ms() {
     let most = Duration::from_millis(if cfg!(debug_assertions) { 25 } else { 5 });
     assert!(cost < most, "{cost:?}");
     let before = session.state();
-    session.close().await;
-    drop(session);
-    let start = Instant::now();
-    let session = rig.open();
-    let opened = start.elapsed();
+    let (mut session, mut opened) = (session, Duration::MAX);
+    // The quickest of a few, for the same reason.
+    for _ in 0..5 {
+        session.close().await;
+        drop(session);
+        let start = Instant::now();
+        session = rig.open();
+        opened = opened.min(start.elapsed());
+    }
     let start = Instant::now();
     assert_eq!(messages(&session).len(), 600);
     eprintln!("600 messages: opened in {opened:?}, read in {:?}", start.elapsed());
-    assert!(opened < Duration::from_millis(200), "{opened:?}");
+    let most = Duration::from_millis(if cfg!(debug_assertions) { 200 } else { 50 });
+    assert!(opened < most, "{opened:?}");
     assert_eq!(session.state().usage, before.usage);
 }
 

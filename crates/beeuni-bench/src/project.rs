@@ -1,11 +1,9 @@
-//! The projects that are measured, and the servers that serve them.
+//! The projects that are measured.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-use crate::{Outcome, Programs};
+use crate::Outcome;
 
 /// A module of everyday size: reads an argument, computes, returns JSON.
 pub(crate) const MODULE: &str = r"export default {
@@ -80,66 +78,6 @@ pub(crate) fn make_large(folder: &Path, files: usize) -> Outcome<()> {
         format!("{manifest}default_agent: beeuni\nimports: [team/]\n"),
     )?;
     Ok(())
-}
-
-/// A running server; it ends with this value.
-pub(crate) struct Server {
-    child: Child,
-    /// `127.0.0.1:PORT`.
-    pub(crate) address: String,
-}
-
-impl Server {
-    pub(crate) fn bare(programs: &Programs, folder: &Path) -> Outcome<Self> {
-        let mut command = Command::new(&programs.bun);
-        command.arg("bare.js").current_dir(folder);
-        Self::start(command)
-    }
-
-    pub(crate) fn daemon(programs: &Programs, folder: &Path, state: &Path) -> Outcome<Self> {
-        let mut command = Command::new(&programs.beeuni);
-        command
-            .args(["daemon", "--harness", "none", "--project"])
-            .arg(folder)
-            .arg("--state")
-            .arg(state);
-        command
-            .env("BEEUNI_TOKEN", TOKEN)
-            .env("BEEUNI_BUN", &programs.bun)
-            .env("BEEUNI_LOG", "error");
-        Self::start(command)
-    }
-
-    fn start(mut command: Command) -> Outcome<Self> {
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        let out = child.stdout.take().ok_or("no standard output")?;
-        BufReader::new(out).read_line(&mut line)?;
-        let ready: serde_json::Value =
-            serde_json::from_str(&line).map_err(|error| format!("not ready: {line:?}: {error}"))?;
-        let url = ready["url"].as_str().ok_or("no url in the ready line")?;
-        let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Ok(Self { child, address })
-    }
-
-    /// Memory of the process itself that is in RAM, in bytes.
-    pub(crate) fn resident(&self) -> Outcome<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .ok_or("no VmRSS")?;
-        let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
-        Ok(kib * 1024)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // SIGKILL: the daemon's guards must cope with that too.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// A folder for one run.

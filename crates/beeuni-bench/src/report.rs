@@ -49,6 +49,18 @@ impl Report {
         ]);
     }
 
+    /// A figure with a fixed limit, beside a baseline that says how fast or small the machine is.
+    pub(crate) fn beside(&mut self, what: &str, unit: &str, figure: f64, base: f64, limit: f64) {
+        let goal = format!("≤ {limit} {unit}  {}", verdict(figure <= limit));
+        self.rows.push([
+            what.to_owned(),
+            with_unit(figure, unit),
+            with_unit(base, unit),
+            format!("{:.2}", figure / base),
+            goal,
+        ]);
+    }
+
     fn ratio(&mut self, what: &str, unit: &str, figure: f64, base: f64, goal: String, reached: bool) {
         let ratio = format!("{:.2}", figure / base);
         let goal = format!("{goal}  {}", verdict(reached));
@@ -81,7 +93,8 @@ impl Report {
         }
         let _ = writeln!(
             out,
-            "\nBaselines: a bare Bun.serve running the same module in its own process; for commands, `bun -e 0`."
+            "\nBaselines: a bare Bun.serve running the same module in its own process, for calls, starts and memory; for turns,\n\
+             the same requests to the same model server without a harness; for commands, `bun -e 0`."
         );
         for note in &self.notes {
             let _ = writeln!(out, "Also: {note}.");

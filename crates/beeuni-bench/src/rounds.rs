@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use beeuni_tools::{Call, HostConfig, Limits, SelectedTool, ToolHost, ToolKind, ToolSource, sandbox_env};
 
-use crate::project::{self, Server};
+use crate::project;
 use crate::report::{Report, median};
+use crate::server::Server;
 use crate::{Outcome, Programs, load};
 
 const ROUNDS: usize = 5;
@@ -19,8 +20,8 @@ const BESIDE_SPIN: usize = 500;
 pub(crate) async fn calls(programs: &Programs, report: &mut Report) -> Outcome<()> {
     let (folder, project) = project::scratch()?;
     project::make(&project, 4)?;
-    let bare = Server::bare(programs, &project)?;
-    let daemon = Server::daemon(programs, &project, &folder.path().join("state"))?;
+    let bare = Server::bare(programs, &project).await?;
+    let daemon = Server::daemon(programs, &project, &folder.path().join("state")).await?;
     let idle = daemon.resident()?;
     let host = host(programs, &project, folder.path()).await?;
     let one = vec!["t0".to_owned()];
@@ -83,7 +84,7 @@ pub(crate) async fn calls(programs: &Programs, report: &mut Report) -> Outcome<(
 pub(crate) async fn cold_calls(programs: &Programs, report: &mut Report) -> Outcome<()> {
     let (folder, project) = project::scratch()?;
     project::make(&project, COLD_TOOLS)?;
-    let daemon = Server::daemon(programs, &project, &folder.path().join("state"))?;
+    let daemon = Server::daemon(programs, &project, &folder.path().join("state")).await?;
     let mut cold = Vec::new();
     for n in 0..COLD_TOOLS {
         cold.push(micros(load::once(&daemon.address, &format!("t{n}")).await?) / 1000.0);
@@ -103,7 +104,7 @@ pub(crate) async fn side_by_side(programs: &Programs, report: &mut Report) -> Ou
     project::make(&project, 1)?;
     project::add_tool(&project, "spin", "while (true) {}")?;
     project::add_tool(&project, "wait", "await Bun.sleep(400); return 'waited'")?;
-    let daemon = Server::daemon(programs, &project, &folder.path().join("state"))?;
+    let daemon = Server::daemon(programs, &project, &folder.path().join("state")).await?;
     for tool in ["t0", "wait"] {
         load::once(&daemon.address, tool).await?; // both warm
     }
@@ -197,6 +198,6 @@ async fn host_load(host: &ToolHost, at_once: usize, time: Duration) -> Outcome<l
     })
 }
 
-fn micros(duration: Duration) -> f64 {
+pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }

@@ -14,7 +14,7 @@ struct Taken {}
 
 /// Answers the permission requests that wait.
 pub(crate) async fn permissions(session: &Session, id: &str) -> Answer {
-    let waiting = session.harness.permissions(id).await;
+    let waiting = session.core.harness.permissions(id).await;
     given(waiting.map(|permissions| PermissionList { permissions }))
 }
 
@@ -29,12 +29,12 @@ pub(crate) async fn reply(session: &Session, id: &str, request: &str, headers: &
         Ok(reply) => reply,
         Err(text) => return bad_request(text),
     };
-    given(session.harness.reply(id, request, reply).await.map(|()| Taken {}))
+    given(session.core.harness.reply(id, request, reply).await.map(|()| Taken {}))
 }
 
 /// Answers the questions that wait.
 pub(crate) async fn questions(session: &Session, id: &str) -> Answer {
-    let waiting = session.harness.questions(id).await;
+    let waiting = session.core.harness.questions(id).await;
     given(waiting.map(|questions| QuestionList { questions }))
 }
 
@@ -51,6 +51,7 @@ pub(crate) async fn answer(session: &Session, id: &str, request: &str, headers: 
     };
     given(
         session
+            .core
             .harness
             .answer(id, request, Some(answers))
             .await
@@ -63,5 +64,5 @@ pub(crate) async fn reject(session: &Session, id: &str, request: &str, headers: 
     if let Err(answer) = body::collect(headers, body).await {
         return answer;
     }
-    given(session.harness.answer(id, request, None).await.map(|()| Taken {}))
+    given(session.core.harness.answer(id, request, None).await.map(|()| Taken {}))
 }

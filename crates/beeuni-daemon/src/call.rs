@@ -1,4 +1,4 @@
-//! `POST /beeuni/tools/<name>`: one call of a tool.
+//! `POST /beeuni/tools/<name>`: one call of a tool, on the daemon's own listener and on the one of the bridge.
 use std::time::Instant;
 
 use beeuni_protocol::CallRequest;
@@ -10,16 +10,28 @@ use serde_json::value::RawValue;
 
 use crate::answer::{self, Answer, CLIENT_CLOSED_REQUEST};
 use crate::body;
-use crate::session::{Session, Stage};
+use crate::harness::BridgedCall;
+use crate::local::core::{Core, Stage};
+
+/// By which door a call comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The daemon's route, with the session token: its holder decides what is allowed.
+    Token,
+    /// The daemon's route, with the bridge key: the permission rules hold, as for the harness itself.
+    Key,
+    /// The bridge's own listener. The harness may finish its turn while the daemon stops.
+    Bridge,
+}
 
 /// Answers a call by somebody with a credential. Everything that can refuse it is asked before the tool
 /// host is, so that a refused call starts nothing.
-pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, body: Incoming) -> Answer {
-    let refusal = match session.stage() {
+pub(crate) async fn call(core: &Core, door: Door, tool: &str, headers: &HeaderMap, body: Incoming) -> Answer {
+    let refusal = match core.stage() {
         Stage::Loading => Some(answer::unavailable("the tools are still loading")),
-        Stage::Stopping => Some(answer::unavailable("the daemon is stopping")),
-        Stage::Ready if !session.hosting.host.has(tool) => Some(not_loaded(tool)),
-        Stage::Ready => None,
+        Stage::Stopping if door != Door::Bridge => Some(answer::unavailable("the daemon is stopping")),
+        Stage::Ready | Stage::Stopping if !core.hosting.host.has(tool) => Some(not_loaded(tool)),
+        Stage::Ready | Stage::Stopping => None,
     };
     if let Some(refusal) = refusal {
         return body::refuse(headers, body, refusal).await;
@@ -32,20 +44,47 @@ pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, bod
         Ok(request) => request,
         Err(text) => return bad_request(text),
     };
-    let agents = session.agents();
-    let agent = request.agent.as_deref().unwrap_or(&agents.default);
-    if let Err(denied) = agents.check(agent, tool) {
+    let agents = core.agents();
+    let mut agent = request.agent.as_deref().unwrap_or(&agents.default);
+    // A harness may have agents of its own, which work for one of the project's: it says for which.
+    if door != Door::Bridge
+        && let Err(denied) = agents.check(agent, tool)
+    {
         return answer::error(StatusCode::FORBIDDEN, denied.to_string());
     }
     let Some(args) = arguments(request.args) else {
         return bad_request("args must be a JSON object");
     };
-    let directory = match session.project.directory(request.directory.as_deref()) {
+    let passed_on = request.call.as_ref().filter(|_| door == Door::Bridge);
+    let exact = passed_on.and_then(|call| core.hosting.arguments.exact(&call.id, args));
+    let args = exact.as_deref().map_or(args, str::trim_ascii);
+    let directory = match core.project.directory(request.directory.as_deref()) {
         Ok(directory) => directory,
         Err(text) => return bad_request(text),
     };
+    let on_behalf_of;
+    if door != Door::Token {
+        let asked = BridgedCall {
+            origin: request.call.as_ref(),
+            agent,
+            tool,
+            args,
+        };
+        // Dropped with the request when its client goes away: then nobody is asked any more.
+        match core.harness.permit(asked).await {
+            Ok(other) => on_behalf_of = other,
+            Err(refusal) => {
+                tracing::info!(tool, agent, "a call was refused by the permission rules");
+                return answer::error(StatusCode::FORBIDDEN, refusal);
+            }
+        }
+        agent = on_behalf_of.as_deref().unwrap_or(agent);
+        if let Err(denied) = agents.check(agent, tool) {
+            return answer::error(StatusCode::FORBIDDEN, denied.to_string());
+        }
+    }
     let running = Running::start(tool, agent);
-    let outcome = session
+    let outcome = core
         .hosting
         .host
         .call(Call {
@@ -66,7 +105,7 @@ pub(crate) async fn call(session: &Session, tool: &str, headers: &HeaderMap, bod
 fn read(body: &[u8]) -> Result<CallRequest<'_>, String> {
     // serde takes an array for a struct too.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err("the body is no call: it must be a JSON object { args, agent, directory }".to_owned());
+        return Err("the body is no call: it must be a JSON object { args, agent, directory, call }".to_owned());
     }
     serde_json::from_slice(body).map_err(|error| format!("the body is no call: {error}"))
 }

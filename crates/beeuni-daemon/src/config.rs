@@ -36,6 +36,9 @@ pub struct DaemonConfig {
     pub api_url: Option<String>,
     /// The Bun executable: see [`beeuni_tools::find_bun`].
     pub bun: PathBuf,
+    /// The folder that `beeuni setup` fills, where the standard harness finds its programs; `None`: only `PATH` and the
+    /// settings `BEEUNI_OPENCODE` and `BEEUNI_RIPGREP` count.
+    pub managed: Option<PathBuf>,
     /// Folder for the worker's code: see [`beeuni_tools::HostConfig::runtime_dir`].
     pub runtime_dir: PathBuf,
     /// The program that starts workers: this binary.

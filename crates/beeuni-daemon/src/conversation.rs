@@ -8,15 +8,16 @@ use serde::de::DeserializeOwned;
 use crate::answer::{self, Answer};
 use crate::body;
 use crate::harness::HarnessError;
+use crate::local::core::Stage;
 use crate::query::Query;
-use crate::session::{Session, Stage};
+use crate::session::Session;
 
 /// How many messages one answer holds at most, and when the client does not say.
 const MOST_MESSAGES: usize = 500;
 
 /// Answers a prompt.
 pub(crate) async fn prompt(session: &Session, id: &str, headers: &HeaderMap, body: Incoming) -> Answer {
-    let refusal = match session.stage() {
+    let refusal = match session.core.stage() {
         Stage::Loading => "the tools are still loading",
         Stage::Stopping => "the daemon is stopping",
         Stage::Ready => return take(session, id, headers, body).await,
@@ -33,7 +34,7 @@ async fn take(session: &Session, id: &str, headers: &HeaderMap, body: Incoming) 
         Ok(prompt) => prompt,
         Err(text) => return bad_request(text),
     };
-    match session.harness.prompt(id, prompt).await {
+    match session.core.harness.prompt(id, prompt).await {
         Ok(taken) => answer::json(StatusCode::ACCEPTED, &taken),
         Err(error) => refusal(&error),
     }
@@ -44,7 +45,7 @@ pub(crate) async fn abort(session: &Session, id: &str, headers: &HeaderMap, body
     if let Err(answer) = body::collect(headers, body).await {
         return answer;
     }
-    let aborted = session.harness.abort(id).await;
+    let aborted = session.core.harness.abort(id).await;
     given(aborted.map(|aborted| AbortAnswer { aborted }))
 }
 
@@ -58,18 +59,19 @@ pub(crate) async fn messages(session: &Session, id: &str, query: Option<&str>) -
         Ok(limit) => limit.map_or(MOST_MESSAGES, |limit| limit.clamp(1, MOST_MESSAGES)),
         Err(text) => return bad_request(text),
     };
-    given(session.harness.messages(id, query.get("after"), limit).await)
+    given(session.core.harness.messages(id, query.get("after"), limit).await)
 }
 
 /// Answers how the session stands.
 pub(crate) async fn state(session: &Session, id: &str) -> Answer {
-    given(session.harness.state(id).await)
+    given(session.core.harness.state(id).await)
 }
 
 /// Answers the sessions of its subagents.
 pub(crate) async fn children(session: &Session, id: &str) -> Answer {
     given(
         session
+            .core
             .harness
             .children(id)
             .await

@@ -33,7 +33,7 @@ pub(crate) async fn push(session: &Session, headers: &HeaderMap, body: Incoming)
         Err(text) => return answer::error(StatusCode::BAD_REQUEST, text),
     };
     let agents = secrets.len();
-    if let Err(error) = session.hosting.set_secrets(secrets) {
+    if let Err(error) = session.core.hosting.set_secrets(secrets) {
         tracing::error!(%error, "the secrets could not be put in force");
         return answer::error(StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
     }

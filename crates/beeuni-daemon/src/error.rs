@@ -6,20 +6,11 @@ use beeuni_manifest::{FindError, Issue, Severity};
 use beeuni_tools::HostError;
 
 use crate::config::ListenError;
+use crate::harness::HarnessError;
 
 /// Why a daemon did not start or did not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// The harness is not part of this version.
-    #[error(
-        "this version of beeuni does not have the standard harness yet{}: start it with `--harness experimental` \
-         (the agent loop inside the daemon) or `--harness none` (only hosts tools)",
-        if *from_manifest { ", which the project asks for (`harness: standard` is what a beeuni.yaml without that key means)" } else { "" }
-    )]
-    NoStandard {
-        /// Whether the manifest asked for it, or its default did.
-        from_manifest: bool,
-    },
     /// The session id has characters that an id cannot have.
     #[error("{0:?} is no session id: use 1 to 128 of the characters A-Z a-z 0-9 . _ -")]
     SessionId(String),
@@ -105,6 +96,12 @@ pub enum DaemonError {
     /// The session's transcript cannot be used.
     #[error("cannot open the session")]
     Open(#[from] beeuni_agent::OpenError),
+    /// A program that the harness consists of is missing.
+    #[error(transparent)]
+    Program(beeuni_opencode::server::BinaryMissing),
+    /// The harness does not start.
+    #[error("cannot start the harness")]
+    Harness(#[source] HarnessError),
     /// Signals cannot be received.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
@@ -117,7 +114,7 @@ impl DaemonError {
     /// The exit code of `beeuni daemon`: 2 for wrong usage or nothing to work on, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoStandard { .. } | Self::SessionId(_) | Self::Listen(_) | Self::Project(_) => 2,
+            Self::SessionId(_) | Self::Listen(_) | Self::Project(_) => 2,
             _ => 1,
         }
     }

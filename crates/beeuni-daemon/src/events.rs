@@ -30,7 +30,7 @@ pub(crate) async fn events(session: &Session, headers: &HeaderMap, query: Option
         Ok(after) => after,
         Err(text) => return answer::error(StatusCode::BAD_REQUEST, text),
     };
-    let source = match session.harness.events(after).await {
+    let source = match session.core.harness.events(after).await {
         Ok(source) => source,
         Err(error) => return refusal(&error),
     };

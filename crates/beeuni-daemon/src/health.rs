@@ -1,12 +1,12 @@
 //! `GET /beeuni/health`: open to everybody who reaches the daemon, so no secret, no path outside the project, no agent.
 use beeuni_manifest::{Issue, Severity};
 use beeuni_protocol::{EnvHealth, HarnessHealth, Health, ModelHealth, ProjectHealth, RuntimeHealth, ToolsHealth};
-use beeuni_tools::LoadReport;
 use hyper::StatusCode;
 
 use crate::answer::{self, Answer};
+use crate::local::core::{Core, Stage};
 use crate::local::project::first_error;
-use crate::session::{Session, Stage};
+use crate::session::Session;
 
 /// The route groups of this version, for clients that talk to several.
 const CAPABILITIES: [&str; 8] = ["tools", "env", "reload", "sessions", "events", "asks", "llm", "router"];
@@ -16,8 +16,8 @@ const OF_A_HARNESS: [&str; 3] = ["sessions", "events", "asks"];
 
 /// Answers the health.
 pub(crate) fn health(session: &Session) -> Answer {
-    let stage = session.stage();
-    let status = session.harness.status();
+    let stage = session.core.stage();
+    let status = session.core.harness.status();
     let state = match stage {
         _ if status.state == "off" => "off",
         Stage::Loading => "starting",
@@ -30,7 +30,7 @@ pub(crate) fn health(session: &Session) -> Answer {
     };
     let health = Health {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        session: session.id.clone(),
+        session: session.core.id.clone(),
         harness: HarnessHealth {
             id: status.id.to_owned(),
             state: state.to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn health(session: &Session) -> Answer {
         },
         project: project(session),
         release: None,
-        tools: tools(&session.hosting.host.report()),
+        tools: tools(&session.core),
         env: EnvHealth {
             revision: session.revision(),
         },
@@ -61,7 +61,7 @@ pub(crate) fn health(session: &Session) -> Answer {
 /// How the project's files are.
 fn project(session: &Session) -> ProjectHealth {
     let unusable = session.unusable();
-    let reading = session.reading();
+    let reading = session.core.reading();
     let findings = unusable.as_deref().unwrap_or(&reading.findings);
     let count = |severity: Severity| {
         findings
@@ -78,8 +78,11 @@ fn project(session: &Session) -> ProjectHealth {
 }
 
 /// Which tools there are.
-pub(crate) fn tools(report: &LoadReport) -> ToolsHealth {
+pub(crate) fn tools(core: &Core) -> ToolsHealth {
+    let report = core.hosting.host.report();
+    let replaced = core.harness.replaced();
     ToolsHealth {
+        replaced: replaced.into_iter().map(|replaced| replaced.tool).collect(),
         loaded: report.tools.len(),
         failed: report.failed.len(),
         failed_names: report.failed.iter().map(|failed| failed.tool.name.clone()).collect(),

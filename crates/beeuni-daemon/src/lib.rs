@@ -7,9 +7,10 @@
 //! - `serve`: one request, from the `Host` header to the answer,
 //! - `routes`: the one table of routes; `access`: the credentials; `agents`: who may call what,
 //! - `call`, `list`, `health`, `env`, `conversation`, `asks`, `events`, `llm`, `web`: what the routes do,
-//! - `harness`: what runs the turns, behind one trait,
+//! - `harness`: what runs the turns, behind one trait; `bridge`: where one that is a process of its own finds tools and
+//!   models, and `bridge_arguments` what the model wrote to it,
 //! - `reload` and `watch`: the project as it changes,
-//! - `session`: what the session is made of; `state`: what it keeps on disk.
+//! - `local::core` and `session`: what the session is made of; `state`: what it keeps on disk.
 //!
 //! HTTP is plain hyper without a router or layers on top: the call route is measured, and axum's router
 //! cost it about one of ten microseconds for what the table in `routes` does in one comparison a route.
@@ -19,6 +20,8 @@ mod answer;
 mod answer_body;
 mod asks;
 mod body;
+mod bridge;
+mod bridge_arguments;
 mod call;
 mod checkout;
 mod config;

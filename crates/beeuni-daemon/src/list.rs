@@ -4,14 +4,15 @@ use beeuni_tools::LoadReport;
 use hyper::StatusCode;
 
 use crate::answer::{self, Answer};
-use crate::session::{Session, Stage};
+use crate::local::core::Stage;
+use crate::session::Session;
 
 /// Answers the list.
 pub(crate) fn list(session: &Session) -> Answer {
-    if session.stage() == Stage::Loading {
+    if session.core.stage() == Stage::Loading {
         return answer::unavailable("the tools are still loading");
     }
-    answer::json(StatusCode::OK, &entries(&session.hosting.host.report()))
+    answer::json(StatusCode::OK, &entries(&session.core.hosting.host.report()))
 }
 
 fn entries(report: &LoadReport) -> ToolList {

@@ -19,9 +19,10 @@ use crate::conversation::refusal;
 use crate::error::DaemonError;
 use crate::harness::HarnessError;
 use crate::health;
+use crate::local::core::Stage;
 use crate::local::project::{self, log_findings};
 use crate::local::session::ModelInUse;
-use crate::session::{Session, Stage};
+use crate::session::Session;
 use crate::watch::Watch;
 
 /// Where reloads are asked for.
@@ -75,12 +76,12 @@ pub(crate) async fn asked(session: &Session, headers: &HeaderMap, body: Incoming
     if let Err(answer) = body::collect(headers, body).await {
         return answer;
     }
-    match session.stage() {
+    match session.core.stage() {
         Stage::Loading => return answer::unavailable("the tools are still loading"),
         Stage::Stopping => return answer::unavailable("the daemon is stopping"),
         Stage::Ready => {}
     }
-    let pending = session.harness.status().state == "running";
+    let pending = session.core.harness.status().state == "running";
     let told = session.reloads.ask("a request");
     if pending {
         return answer::json(StatusCode::ACCEPTED, &report(session, true));
@@ -96,8 +97,8 @@ pub(crate) async fn asked(session: &Session, headers: &HeaderMap, body: Incoming
 fn report(session: &Session, pending: bool) -> ReloadAnswer {
     ReloadAnswer {
         pending,
-        tools: health::tools(&session.hosting.host.report()),
-        findings: session.reading().findings.iter().map(finding).collect(),
+        tools: health::tools(&session.core),
+        findings: session.core.reading().findings.iter().map(finding).collect(),
     }
 }
 
@@ -124,7 +125,7 @@ pub(crate) async fn run(session: Arc<Session>, mut requests: Requests, mut watch
             () = watch.changed() => None,
         };
         // What would be read now would be old by the end of a long turn.
-        session.harness.idle().await;
+        session.core.harness.idle().await;
         let why = first.as_ref().map(|request| request.why);
         let mut asked: Vec<Request> = first.into_iter().collect();
         while let Ok(request) = requests.try_recv() {
@@ -140,7 +141,7 @@ pub(crate) async fn run(session: Arc<Session>, mut requests: Requests, mut watch
 
 /// Reads the project and puts it in force; nothing happens when it is as it was and nobody asked. `asked` says why.
 async fn reload(session: &Session, watch: &mut Watch, asked: Option<&str>) -> Result<(), ReloadFailure> {
-    let reading = match project::read(&session.hosting.found, &session.overrides) {
+    let reading = match project::read(&session.core.hosting.found, &session.core.overrides) {
         Ok(reading) => Arc::new(reading),
         Err(error) => {
             unusable(session, &error);
@@ -157,12 +158,23 @@ async fn reload(session: &Session, watch: &mut Watch, asked: Option<&str>) -> Re
         tracing::debug!("files were touched and nothing differs");
         return Ok(());
     }
-    log_findings(&reading.findings, &session.reading().findings);
-    session.hosting.set_agents(reading.agent_names())?;
-    let report = session.harness.reload(Arc::clone(&reading)).await?;
+    log_findings(&reading.findings, &session.core.reading().findings);
+    session.core.hosting.set_agents(reading.agent_names())?;
+    let report = match session.core.harness.reload(Arc::clone(&reading)).await {
+        Ok(report) => report,
+        Err(error) => {
+            tracing::error!("the harness does not work with the project as it is now: {error}");
+            // Its tools and agents are in force nevertheless, and with the next prompt the harness is tried again.
+            if matches!(error, HarnessError::Failed(_)) {
+                session.set_reading(reading);
+            }
+            return Err(error.into());
+        }
+    };
     session.set_reading(reading);
     watch.loaded(content, &report);
     log_failures(&report);
+    log_harness(session);
     let why = asked.unwrap_or("a change in the project's files");
     tracing::info!(
         tools = report.tools.len(),
@@ -183,7 +195,7 @@ fn unusable(session: &Session, error: &DaemonError) {
             message: error.to_string(),
             severity: Severity::Error,
             place: Place {
-                file: session.hosting.found.file.clone(),
+                file: session.core.hosting.found.file.clone(),
                 line: 1,
                 column: 1,
             },
@@ -197,10 +209,10 @@ fn unusable(session: &Session, error: &DaemonError) {
 
 /// Finds out which model answers, where there is a harness, and says so when it is none.
 pub(crate) async fn learn_model(session: &Session) {
-    if session.harness.status().state == "off" {
+    if session.core.harness.status().state == "off" {
         return;
     }
-    let model = ModelInUse::of(&session.gateway, &session.reading(), None).await;
+    let model = ModelInUse::of(&session.core.gateway, &session.core.reading(), None).await;
     let known = session.model();
     if known.as_ref() != Some(&model) {
         tracing::info!(model = model.id, "the model that answers");
@@ -208,6 +220,13 @@ pub(crate) async fn learn_model(session: &Session) {
             tracing::warn!("{notice}");
         }
         session.set_model(model);
+    }
+}
+
+/// Says once what the harness has to say: which hosted tools the project replaces (O1), which of its files were left out.
+pub(crate) fn log_harness(session: &Session) {
+    for notice in session.set_notices(session.core.harness.notices()) {
+        tracing::warn!("[{}] {notice}", session.core.harness.status().id);
     }
 }
 

@@ -8,15 +8,17 @@ use beeuni_tools::{LogLine, LogStream};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::access::Credentials;
+use crate::bridge::{Bridge, BridgePort};
 use crate::config::{DaemonConfig, HarnessChoice, Listen};
 use crate::error::DaemonError;
-use crate::harness::{Experimental, Harness, NoHarness};
+use crate::harness::{self, HarnessError, HarnessPlace};
 use crate::listen::Listener;
+use crate::local::core::Core;
 use crate::local::hosting::{Hosting, WebPlace};
-use crate::local::{ControlPlane, LocalOptions, RouterServer, open_conversation};
+use crate::local::{ControlPlane, LocalOptions, RouterServer};
 use crate::reload::{self, Reloads, Requests};
 use crate::server::Server;
-use crate::session::{Parts, Session};
+use crate::session::Session;
 use crate::signals::{Asked, Signals};
 use crate::start::{Start, prepare};
 use crate::state::State;
@@ -52,27 +54,39 @@ pub async fn run(config: DaemonConfig, ready: impl FnOnce(&Ready)) -> Result<(),
     let Assembled {
         session,
         requests,
+        bridge,
         _router,
     } = assemble(&config, start, &state, &url).await?;
     let server = Server::start(listener, session.clone());
-    let mut watch = Watch::new(session.hosting.found.clone());
-    let reading = session.reading();
+    let core = &session.core;
+    // Only the standard harness has a folder of the project's own.
+    let mut watch = Watch::new(core.hosting.found.clone(), bridge.is_some());
+    let reading = core.reading();
 
-    let loading = async {
+    let starting = async {
         let content = watch.content(&reading).await;
-        let report = session.hosting.host.load(&reading.setup.tools).await;
+        let loading = Box::pin(core.hosting.host.load(&reading.setup.tools));
+        let report = core.harness.start(loading).await?;
         watch.loaded(content, &report);
-        report
+        Ok::<_, HarnessError>(report)
     };
     let stopped_by = tokio::select! {
-        report = loading => {
+        started = starting => {
+            let report = match started {
+                Ok(report) => report,
+                Err(error) => {
+                    stop(&session, server, bridge, Duration::ZERO).await;
+                    return Err(DaemonError::Harness(error));
+                }
+            };
             reload::log_failures(&report);
-            session.open();
-            ready(&Ready { ready: true, url: url.clone(), session: session.id.clone() });
+            reload::log_harness(&session);
+            core.open();
+            ready(&Ready { ready: true, url: url.clone(), session: core.id.clone() });
             tracing::info!(
                 url,
-                session = session.id,
-                harness = session.harness.status().id,
+                session = core.id,
+                harness = core.harness.status().id,
                 state = %config.state.display(),
                 tools = report.tools.len(),
                 "ready"
@@ -87,7 +101,7 @@ pub async fn run(config: DaemonConfig, ready: impl FnOnce(&Ready)) -> Result<(),
     );
     tokio::select! {
         biased;
-        () = drain(&session, server) => Ok(()),
+        () = stop(&session, server, bridge, GRACE) => Ok(()),
         _ = signals.stop() => Err(DaemonError::Forced),
     }
 }
@@ -115,6 +129,8 @@ async fn serve(session: &Arc<Session>, requests: Requests, watch: Watch, signals
 struct Assembled {
     session: Arc<Session>,
     requests: Requests,
+    /// Where the standard harness finds tools and models.
+    bridge: Option<Bridge>,
     /// The web router of a daemon whose own listener tools cannot reach.
     _router: Option<RouterServer>,
 }
@@ -131,6 +147,8 @@ async fn assemble(config: &DaemonConfig, start: Start, state: &State, url: &str)
         runtime_dir: Some(config.runtime_dir.clone()),
         limits: config.limits.clone(),
         pass_env: config.pass_env.clone(),
+        harness: start.harness,
+        managed: config.managed.clone(),
         gateway: config.gateway.clone(),
         log: Arc::new(log_tool_line),
         ..LocalOptions::new(&config.project, &config.state, &config.bun, &config.guard)
@@ -145,32 +163,31 @@ async fn assemble(config: &DaemonConfig, start: Start, state: &State, url: &str)
         overrides,
         reading,
         harness,
+        programs,
     } = start;
     let hosting = Arc::new(Hosting::prepare(&options, &id, comes_back, found, &reading, place, access).await?);
     let gateway = Gateway::new(config.gateway.clone());
-    let harness: Box<dyn Harness> = match harness {
-        HarnessChoice::Experimental => {
-            let (session, tools) = open_conversation(&options, &id, &hosting, &gateway, &reading)?;
-            Box::new(Experimental::new(session, tools, hosting.host.clone()))
-        }
-        // `prepare` has refused what this version does not have.
-        HarnessChoice::None | HarnessChoice::Standard => Box::new(NoHarness(hosting.host.clone())),
+    let port = match harness {
+        HarnessChoice::Standard => Some(BridgePort::take(state.key.clone()).await?),
+        HarnessChoice::Experimental | HarnessChoice::None => None,
     };
+    let harness = harness::build(HarnessPlace {
+        folder: options.state.join("opencode"),
+        options: &options,
+        id: &id,
+        hosting: &hosting,
+        gateway: &gateway,
+        reading: &reading,
+        programs,
+        port: port.as_ref(),
+    })?;
     let (reloads, requests) = Reloads::new();
-    let session = Session::new(Parts {
-        id,
-        harness,
-        credentials,
-        hosting,
-        gateway,
-        overrides,
-        web,
-        reading,
-        reloads,
-    });
+    let core = Arc::new(Core::new(id, harness, hosting, gateway, overrides, reading));
+    let bridge = port.map(|port| port.serve(Arc::clone(&core)));
     Ok(Assembled {
-        session: Arc::new(session),
+        session: Arc::new(Session::new(core, credentials, web, reloads)),
         requests,
+        bridge,
         _router: router,
     })
 }
@@ -197,17 +214,18 @@ async fn web_place(
     })
 }
 
-/// Refuses new calls and prompts, gives running ones their time, ends the workers, and writes the last answers.
-async fn drain(session: &Session, server: Server) {
+/// Refuses new calls and prompts, gives running ones `grace`, ends harness and workers, and writes the last answers.
+async fn stop(session: &Session, server: Server, bridge: Option<Bridge>, grace: Duration) {
     let begin = Instant::now();
-    session.close();
+    let core = &session.core;
+    core.close();
     server.stop();
-    session.harness.close(GRACE).await;
-    session
-        .hosting
-        .host
-        .shutdown(GRACE.saturating_sub(begin.elapsed()))
-        .await;
+    core.harness.close(grace).await;
+    core.hosting.host.shutdown(grace.saturating_sub(begin.elapsed())).await;
+    // Last: until its end the harness may still ask it for tools and models.
+    if let Some(bridge) = bridge {
+        bridge.end().await;
+    }
     server.ended().await;
 }
 

@@ -6,6 +6,7 @@ use hyper::{Request, StatusCode};
 
 use crate::access::{self, Who};
 use crate::answer::{self, Answer};
+use crate::call::Door;
 use crate::routes::{self, Access, Endpoint, Found, Segments};
 use crate::server::Serve;
 use crate::session::Session;
@@ -34,28 +35,51 @@ async fn serve(session: &Session, over_network: bool, request: Request<Incoming>
             return refuse(body, answer::error(StatusCode::NOT_FOUND, "there is no such route")).await;
         }
     };
-    if let Some(refusal) = refusal(session, route.access, &parts.headers) {
-        return refuse(body, refusal).await;
-    }
+    let who = match admitted(session, route.access, &parts.headers) {
+        Ok(who) => who,
+        Err(refused) => return refuse(body, refused.answer()).await,
+    };
     if let Endpoint::CallTool = route.endpoint {
-        return call::call(session, segments[0], &parts.headers, body).await;
+        let door = if who == Some(Who::Session) {
+            Door::Token
+        } else {
+            Door::Key
+        };
+        return call::call(&session.core, door, segments[0], &parts.headers, body).await;
     }
     // Boxed: the future of a call, which is measured, need not have room for all the others.
     Box::pin(lead(session, route.endpoint, segments, &parts, body)).await
 }
 
-/// Why the caller may not use a route; `None` when it may.
-fn refusal(session: &Session, access: Access, headers: &HeaderMap) -> Option<Answer> {
+/// Why a caller may not use a route.
+enum Refused {
+    /// Its credential is nobody's.
+    Unknown,
+    /// The bridge key is not good for it.
+    Bridge,
+}
+
+impl Refused {
+    fn answer(self) -> Answer {
+        match self {
+            Self::Unknown => answer::unauthorized(),
+            Self::Bridge => {
+                let text = "this route takes the session token, not the tool-bridge key";
+                answer::error(StatusCode::FORBIDDEN, text)
+            }
+        }
+    }
+}
+
+/// Whose credential lets the caller use a route, `None` where none of the two is needed; or why it may not.
+fn admitted(session: &Session, access: Access, headers: &HeaderMap) -> Result<Option<Who>, Refused> {
     if access == Access::Open || (access == Access::Web && session.web_router(headers).is_some()) {
-        return None;
+        return Ok(None);
     }
     match (access, session.credentials.identify(headers)) {
-        (_, None) => Some(answer::unauthorized()),
-        (Access::SessionToken | Access::Web, Some(Who::Bridge)) => {
-            let text = "this route takes the session token, not the tool-bridge key";
-            Some(answer::error(StatusCode::FORBIDDEN, text))
-        }
-        (_, Some(_)) => None,
+        (_, None) => Err(Refused::Unknown),
+        (Access::SessionToken | Access::Web, Some(Who::Bridge)) => Err(Refused::Bridge),
+        (_, who) => Ok(who),
     }
 }
 
@@ -68,7 +92,7 @@ async fn lead(
 ) -> Answer {
     let headers = &parts.headers;
     match endpoint {
-        Endpoint::CallTool => call::call(session, first, headers, body).await,
+        Endpoint::CallTool => call::call(&session.core, Door::Key, first, headers, body).await,
         Endpoint::ListTools => list::list(session),
         Endpoint::Health => health::health(session),
         Endpoint::PushEnv => env::push(session, headers, body).await,
@@ -84,8 +108,8 @@ async fn lead(
         Endpoint::AnswerQuestion => asks::answer(session, first, second, headers, body).await,
         Endpoint::RejectQuestion => asks::reject(session, first, second, headers, body).await,
         Endpoint::Events => events::events(session, headers, parts.uri.query()).await,
-        Endpoint::Completions => llm::completions(session, headers, body).await,
-        Endpoint::Models => llm::models(session).await,
+        Endpoint::Completions => llm::completions(&session.core, headers, body).await,
+        Endpoint::Models => llm::models(&session.core).await,
         Endpoint::Web(route) => web::answer(session, route, headers, body).await,
     }
 }

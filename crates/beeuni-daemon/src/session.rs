@@ -1,141 +1,58 @@
-//! What a running session consists of, and what changes in its life.
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+//! What a daemon's session consists of, and what changes in its life.
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use beeuni_gateway::Gateway;
 use beeuni_gateway::web::WebRouter;
 use beeuni_manifest::Issue;
 use hyper::header::HeaderMap;
 
 use crate::access::{Credentials, presented};
-use crate::agents::Agents;
-use crate::checkout::Project;
-use crate::harness::Harness;
-use crate::local::hosting::Hosting;
-use crate::local::project::{Overrides, Reading};
+use crate::local::core::Core;
+use crate::local::project::Reading;
 use crate::local::session::ModelInUse;
 use crate::reload::Reloads;
 use crate::web::WebAccess;
 
 /// A running session. One per process.
 pub(crate) struct Session {
-    pub(crate) id: String,
-    pub(crate) harness: Box<dyn Harness>,
+    pub(crate) core: Arc<Core>,
     pub(crate) credentials: Credentials,
-    pub(crate) hosting: Arc<Hosting>,
-    pub(crate) gateway: Gateway,
-    pub(crate) project: Project,
-    pub(crate) overrides: Overrides,
     /// The web router; `None` with a control plane, which has its own.
     pub(crate) web: Option<Arc<WebAccess>>,
     pub(crate) reloads: Reloads,
-    stage: AtomicU8,
     now: Mutex<Now>,
 }
 
 /// What changes in a session's life.
+#[derive(Default)]
 struct Now {
-    agents: Arc<Agents>,
-    reading: Arc<Reading>,
     /// Why the files as they are now are not in force.
     unusable: Option<Vec<Issue>>,
     revision: Option<String>,
     model: Option<ModelInUse>,
-}
-
-/// Where a session is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Stage {
-    /// The tools are being loaded for the first time.
-    Loading = 0,
-    /// Calls are taken.
-    Ready = 1,
-    /// Running calls may end, new ones are refused.
-    Stopping = 2,
-}
-
-/// The parts of a session.
-pub(crate) struct Parts {
-    pub(crate) id: String,
-    pub(crate) harness: Box<dyn Harness>,
-    pub(crate) credentials: Credentials,
-    pub(crate) hosting: Arc<Hosting>,
-    pub(crate) gateway: Gateway,
-    pub(crate) overrides: Overrides,
-    pub(crate) web: Option<Arc<WebAccess>>,
-    pub(crate) reading: Arc<Reading>,
-    pub(crate) reloads: Reloads,
+    /// What the harness had to say when it was last asked.
+    notices: Vec<String>,
 }
 
 impl Session {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts {
-            id,
-            harness,
-            credentials,
-            hosting,
-            gateway,
-            overrides,
-            web,
-            reading,
-            reloads,
-        } = parts;
+    pub(crate) fn new(
+        core: Arc<Core>,
+        credentials: Credentials,
+        web: Option<Arc<WebAccess>>,
+        reloads: Reloads,
+    ) -> Self {
         Self {
-            id,
-            harness,
+            core,
             credentials,
-            project: Project::new(hosting.found.root.clone()),
-            hosting,
-            gateway,
-            overrides,
             web,
             reloads,
-            stage: AtomicU8::new(Stage::Loading as u8),
-            now: Mutex::new(Now {
-                agents: Arc::new(Agents::of(&reading)),
-                reading,
-                unusable: None,
-                revision: None,
-                model: None,
-            }),
+            now: Mutex::default(),
         }
-    }
-
-    pub(crate) fn stage(&self) -> Stage {
-        match self.stage.load(Relaxed) {
-            0 => Stage::Loading,
-            1 => Stage::Ready,
-            _ => Stage::Stopping,
-        }
-    }
-
-    /// The tools are there: takes calls from now on.
-    pub(crate) fn open(&self) {
-        self.stage.store(Stage::Ready as u8, Relaxed);
-    }
-
-    /// Takes no further calls.
-    pub(crate) fn close(&self) {
-        self.stage.store(Stage::Stopping as u8, Relaxed);
-    }
-
-    /// The agents and what each may call.
-    pub(crate) fn agents(&self) -> Arc<Agents> {
-        Arc::clone(&self.now().agents)
-    }
-
-    /// The project as it was when what is in force was read.
-    pub(crate) fn reading(&self) -> Arc<Reading> {
-        Arc::clone(&self.now().reading)
     }
 
     /// Puts another reading of the project in force.
     pub(crate) fn set_reading(&self, reading: Arc<Reading>) {
-        let mut now = self.now();
-        now.agents = Arc::new(Agents::of(&reading));
-        now.reading = reading;
-        now.unusable = None;
+        self.core.set_reading(reading);
+        self.now().unusable = None;
     }
 
     /// Why the project's files as they are now are not in force; `None` when they are.
@@ -167,6 +84,15 @@ impl Session {
 
     pub(crate) fn set_model(&self, model: ModelInUse) {
         self.now().model = Some(model);
+    }
+
+    /// Notes what the harness has to say; gives what of it is news.
+    pub(crate) fn set_notices(&self, notices: Vec<String>) -> Vec<String> {
+        let mut now = self.now();
+        let news = notices.iter().filter(|notice| !now.notices.contains(notice));
+        let news = news.cloned().collect();
+        now.notices = notices;
+        news
     }
 
     /// The web router as it is to the caller whose router token a request carries; `None` when it carries none.

@@ -5,6 +5,7 @@ use beeuni_manifest::Found;
 
 use crate::config::{DaemonConfig, HarnessChoice};
 use crate::error::DaemonError;
+use crate::harness::{Programs, programs};
 use crate::identifier::{is_session_id, random_uuid};
 use crate::local::project::{Overrides, Reading, find_project, log_findings, read};
 
@@ -17,13 +18,11 @@ pub(crate) struct Start {
     pub(crate) overrides: Overrides,
     pub(crate) reading: Arc<Reading>,
     pub(crate) harness: HarnessChoice,
+    pub(crate) programs: Option<Programs>,
 }
 
 /// Reads what `config` points at. Writes nothing and starts nothing.
 pub(crate) fn prepare(config: &DaemonConfig) -> Result<Start, DaemonError> {
-    if config.harness == Some(HarnessChoice::Standard) {
-        return Err(DaemonError::NoStandard { from_manifest: false });
-    }
     config.listen.check()?;
     let session = match &config.session {
         Some(id) if is_session_id(id) => id.clone(),
@@ -34,15 +33,14 @@ pub(crate) fn prepare(config: &DaemonConfig) -> Result<Start, DaemonError> {
     let overrides = Overrides {
         agent: config.agent.clone(),
         model: config.model.clone(),
+        steps: None,
     };
     let reading = read(&found, &overrides)?;
     // What is usable loads, and the log says what is not.
     log_findings(&reading.findings, &[]);
     reading.agent()?;
     let harness = config.harness.unwrap_or_else(|| reading.harness().into());
-    if harness == HarnessChoice::Standard {
-        return Err(DaemonError::NoStandard { from_manifest: true });
-    }
+    let programs = programs(harness, config.managed.as_deref())?;
     Ok(Start {
         session,
         comes_back: config.session.is_some(),
@@ -50,5 +48,6 @@ pub(crate) fn prepare(config: &DaemonConfig) -> Result<Start, DaemonError> {
         overrides,
         reading: Arc::new(reading),
         harness,
+        programs,
     })
 }

@@ -117,6 +117,7 @@ impl GatewayConfig {
     /// | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `OPENROUTER_API_KEY` | that provider |
     /// | `OPENAI_BASE_URL` and so on | another address for it |
     /// | `OLLAMA_HOST` | where Ollama is; without it, `127.0.0.1:11434` is tried |
+    /// | `BEEUNI_OLLAMA=off` | no Ollama is looked for |
     /// | `BEEUNI_MODEL` | the model to use where none is named |
     /// | `BEEUNI_LLM_IDLE_SECONDS` | [`Limits::idle`] |
     /// | `NODE_EXTRA_CA_CERTS` | certificates to trust beside the system's |
@@ -160,7 +161,7 @@ impl GatewayConfig {
         Self {
             providers,
             default_model: var("BEEUNI_MODEL"),
-            ollama: Some(OllamaConfig {
+            ollama: (var("BEEUNI_OLLAMA").as_deref() != Some("off")).then(|| OllamaConfig {
                 base_url: ollama_address(host.as_deref().unwrap_or("127.0.0.1")),
                 expected: host.is_some(),
             }),

@@ -20,7 +20,7 @@ mod send;
 pub mod testing;
 pub mod web;
 
-pub use chat::{ChatEvent, ChatRequest, ChatStream, FinishReason, Usage};
+pub use chat::{ChatEvent, ChatRequest, ChatStream, FinishReason, Usage, WrittenCall};
 pub use config::{ApiKey, GatewayConfig, Limits, OllamaConfig, ProviderConfig};
 pub use error::{ChatError, ChatErrorKind};
 pub use gateway::Gateway;

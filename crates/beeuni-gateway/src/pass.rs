@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::chat::{WrittenCall, noting};
 use crate::error::{ChatError, ChatErrorKind};
 use crate::gateway::{Gateway, Target};
 use crate::json::{asked, replace_model};
@@ -56,6 +57,24 @@ impl Gateway {
                 response
             }
             Err(refusal) => refused(refusal),
+        }
+    }
+
+    /// The same as [`completions`](Gateway::completions), and tells of each tool call in the answer as soon as its
+    /// arguments are whole, before the caller has them. An answer that cannot be read passes all the same.
+    pub async fn completions_noting(
+        &self,
+        headers: &HeaderMap,
+        body: Bytes,
+        note: impl FnMut(WrittenCall) + Send + Unpin + 'static,
+    ) -> Response<AnswerBody> {
+        let response = self.completions(headers, body).await;
+        // Nobody asked for a compressed answer.
+        let is_plain = !response.headers().contains_key(header::CONTENT_ENCODING);
+        if is_plain && response.status().is_success() {
+            response.map(|body| noting(body, note))
+        } else {
+            response
         }
     }
 

@@ -5,10 +5,11 @@
     reason = "a test stops at the first surprise"
 )]
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use beeuni_gateway::testing::{Answer, Gate, ScriptedServer};
-use beeuni_gateway::{AnswerBody, ApiKey, Gateway, GatewayConfig, Limits, ProviderConfig};
+use beeuni_gateway::{AnswerBody, ApiKey, Gateway, GatewayConfig, Limits, ProviderConfig, WrittenCall};
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::BodyExt;
@@ -106,6 +107,35 @@ async fn the_stream_arrives_while_it_is_being_written() {
     gate.open();
     let rest = body.frame().await.unwrap().unwrap().into_data().unwrap();
     assert_eq!(rest, "data: 2\n\n");
+}
+
+#[tokio::test]
+async fn calls_are_noted_as_they_pass_and_only_where_they_can_be_read() {
+    let arguments = r#"{ "n": 9007199254740993, "m": 1.0 }"#;
+    let calls = || Answer::tool_calls(&[("c1", "count", arguments)]);
+    for (answer, status, noted) in [
+        (calls().pieces(7), 200, 1),
+        (calls().header("content-encoding", "zstd"), 200, 0),
+        (Answer::new(400, "text/event-stream", calls().body().clone()), 400, 0),
+    ] {
+        let server = ScriptedServer::start().await;
+        let body = answer.body().clone();
+        server.push(answer);
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let note = {
+            let found = Arc::clone(&found);
+            move |call: WrittenCall| found.lock().unwrap().push((call.id, call.name, call.arguments))
+        };
+        let asked = Bytes::from_static(BODY.as_bytes());
+        let response = gateway(server.base_url())
+            .completions_noting(&HeaderMap::new(), asked, note)
+            .await;
+        assert_eq!(response.status(), status);
+        let passed = bytes(response).await;
+        assert!(status == 400 || passed == body);
+        let expected = ("c1".to_owned(), "count".to_owned(), arguments.to_owned());
+        assert_eq!(*found.lock().unwrap(), vec![expected; noted]);
+    }
 }
 
 #[tokio::test]

@@ -343,6 +343,21 @@ async fn the_same_conversation_gets_the_same_bytes_and_another_one_other_ids() {
 }
 
 #[tokio::test]
+async fn a_long_output_of_a_long_conversation_is_repeated_in_no_time() {
+    let call = json!([{ "id": "c1", "type": "function", "function": { "name": "now", "arguments": "{}" } }]);
+    let output = "0123456789abcdef".repeat(32 * 1024); // half a megabyte, some 20,000 pieces
+    let messages = json!([
+        { "role": "user", "content": "Call the now tool and print its output." },
+        { "role": "assistant", "content": null, "tool_calls": call },
+        { "role": "tool", "tool_call_id": "c1", "content": output },
+    ]);
+    let begin = std::time::Instant::now();
+    assert_eq!(said(&messages, &tools()).await.text, output);
+    // One walk through the conversation for each piece would take minutes.
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
 async fn a_request_that_cannot_be_read_is_refused() {
     let gateway = Gateway::new(GatewayConfig::default());
     let error = gateway

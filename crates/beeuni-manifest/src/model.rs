@@ -36,6 +36,8 @@ pub struct Manifest {
     pub default_agent: Option<String>,
     /// The harness.
     pub harness: HarnessKind,
+    /// Whether the root file says which: else [`Manifest::harness`] is the default.
+    pub harness_key: bool,
     /// The folder in which the standard harness looks for its own configuration, repo-relative.
     pub opencode_config_dir: String,
     /// Whether the root file or an imported one has a `tools` key.

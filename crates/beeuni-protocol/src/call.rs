@@ -18,6 +18,23 @@ pub struct CallRequest<'a> {
     /// The working folder of the call, the checkout or a folder below it; none means the checkout.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<Text<'a>>,
+    /// Which call of a harness this is; none where no turn of the session made it.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallOrigin<'a>>,
+}
+
+/// The call of a harness that a call of a tool comes from, by the harness's own ids.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallOrigin<'a> {
+    /// The session in which the turn runs.
+    #[serde(borrow)]
+    pub session: Text<'a>,
+    /// The model's message that has the call.
+    #[serde(borrow)]
+    pub message: Text<'a>,
+    /// The call's id in it.
+    #[serde(borrow)]
+    pub id: Text<'a>,
 }
 
 /// A string that points into the body where it can. serde borrows a bare `Cow` but not one inside an

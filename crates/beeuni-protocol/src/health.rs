@@ -31,7 +31,7 @@ pub struct Health {
 pub struct HarnessHealth {
     /// `none`, `standard` or `experimental`.
     pub id: String,
-    /// `off` when there is none; else `starting`, `idle`, `running`, `reloading` or `stopping`.
+    /// `off` when there is none; else `starting`, `idle`, `running`, `reloading`, `stopping` or `failed`.
     pub state: String,
     /// Whether it takes prompts.
     pub ready: bool,
@@ -76,6 +76,9 @@ pub struct ToolsHealth {
     pub failed: usize,
     /// Their names, in the order of the selection.
     pub failed_names: Vec<String>,
+    /// The hosted tools in whose place the standard harness has one of the project's own; absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
 }
 
 /// Which secrets a session has.

@@ -11,7 +11,7 @@ pub mod session;
 
 use serde::{Deserialize, Serialize};
 
-pub use call::{CallAnswer, CallRequest, Text};
+pub use call::{CallAnswer, CallOrigin, CallRequest, Text};
 pub use env::{EnvAnswer, EnvPush};
 pub use health::{EnvHealth, HarnessHealth, Health, ModelHealth, ProjectHealth, RuntimeHealth, ToolsHealth};
 pub use list::{FailedToolEntry, ToolEntry, ToolList};

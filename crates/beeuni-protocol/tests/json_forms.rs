@@ -57,6 +57,7 @@ fn health_names_every_part_even_when_it_is_empty() {
             loaded: 5,
             failed: 1,
             failed_names: vec!["broken".into()],
+            replaced: Vec::new(),
         },
         env: EnvHealth { revision: None },
         capabilities: vec!["tools".into(), "env".into()],
@@ -80,8 +81,7 @@ fn a_tool_list_keeps_the_bytes_of_the_parameters() {
 
 #[test]
 fn a_call_borrows_its_body_and_keeps_the_arguments_as_written() {
-    let text =
-        r#"{"args":{"id":7301444403212345679,"s":"\ud800"},"agent":"beeuni","directory":"/workspace","extra":[1]}"#;
+    let text = r#"{"args":{"id":7301444403212345679,"s":"\ud800"},"agent":"beeuni","directory":"/workspace","call":{"session":"ses_1","message":"msg_1","id":"call_1"},"extra":[1]}"#;
     let call: CallRequest<'_> = serde_json::from_str(text).unwrap();
     assert_eq!(call.args.unwrap().get(), r#"{"id":7301444403212345679,"s":"\ud800"}"#);
     assert!(
@@ -90,13 +90,18 @@ fn a_call_borrows_its_body_and_keeps_the_arguments_as_written() {
         call.agent
     );
     assert_eq!(call.directory.as_deref(), Some("/workspace"));
+    let origin = call.call.as_ref().unwrap();
+    assert_eq!(
+        (&*origin.session, &*origin.message, &*origin.id),
+        ("ses_1", "msg_1", "call_1")
+    );
     let again = serde_json::to_string(&call).unwrap();
     assert_eq!(text.replace(r#","extra":[1]"#, ""), again);
 }
 
 #[test]
 fn absent_and_null_fields_of_a_call_are_the_same() {
-    for text in ["{}", r#"{"args":null,"agent":null,"directory":null}"#] {
+    for text in ["{}", r#"{"args":null,"agent":null,"directory":null,"call":null}"#] {
         let call: CallRequest<'_> = serde_json::from_str(text).unwrap();
         assert!(
             call.args.is_none() && call.agent.is_none() && call.directory.is_none(),

@@ -71,6 +71,7 @@ fn a_reload_tells_what_is_loaded_and_what_is_wrong() {
             loaded: 1,
             failed: 0,
             failed_names: Vec::new(),
+            replaced: vec!["show".into()],
         },
         findings: vec![Finding {
             path: "tools.show".into(),
@@ -83,6 +84,6 @@ fn a_reload_tells_what_is_loaded_and_what_is_wrong() {
     };
     pins(
         &answer,
-        r#"{"pending":false,"tools":{"loaded":1,"failed":0,"failed_names":[]},"findings":[{"path":"tools.show","message":"must be a string","severity":"error","file":"beeuni.yaml","line":3,"column":9}]}"#,
+        r#"{"pending":false,"tools":{"loaded":1,"failed":0,"failed_names":[],"replaced":["show"]},"findings":[{"path":"tools.show","message":"must be a string","severity":"error","file":"beeuni.yaml","line":3,"column":9}]}"#,
     );
 }

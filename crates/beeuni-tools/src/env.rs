@@ -36,7 +36,7 @@ const SANDBOX_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
 /// The environment that tools see, taken from this process's: well-known names (`PATH`, `HOME`, `LANG`, `TZ`,
 /// `LC_*`, `XDG_*`, …) plus `BEEUNI_API_URL` and the names in `pass`; never a credential that was not named.
-/// Names or values that are not UTF-8 are left out.
+/// Names or values that are not UTF-8 are left out. With a proxy among them, this machine is exempt from it.
 pub fn sandbox_env(pass: &[String]) -> BTreeMap<String, String> {
     sandbox_env_of(
         std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))),
@@ -45,13 +45,48 @@ pub fn sandbox_env(pass: &[String]) -> BTreeMap<String, String> {
 }
 
 fn sandbox_env_of(all: impl Iterator<Item = (String, String)>, pass: &[String]) -> BTreeMap<String, String> {
-    all.filter(|(name, _)| {
-        name == "BEEUNI_API_URL"
-            || SANDBOX_VARIABLES.contains(&name.as_str())
-            || SANDBOX_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || pass.contains(name)
-    })
-    .collect()
+    let mut env = all
+        .filter(|(name, _)| {
+            name == "BEEUNI_API_URL"
+                || SANDBOX_VARIABLES.contains(&name.as_str())
+                || SANDBOX_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || pass.contains(name)
+        })
+        .collect();
+    exempt_this_machine(&mut env);
+    env
+}
+
+/// What no proxy can reach: the daemon's router, a server that a command has just started.
+const THIS_MACHINE: [&str; 3] = ["127.0.0.1", "localhost", "::1"];
+
+/// Where `env` names a proxy, keeps the addresses of this machine away from it.
+pub(crate) fn exempt_this_machine(env: &mut BTreeMap<String, String>) {
+    let is_proxy = |name: &String| {
+        let name = name.to_ascii_lowercase();
+        matches!(name.as_str(), "http_proxy" | "https_proxy" | "all_proxy")
+    };
+    if !env.keys().any(is_proxy) {
+        return;
+    }
+    // Programs differ in which of the two they read, and both may be there.
+    let known = ["no_proxy", "NO_PROXY"].map(|name| env.get(name).cloned().unwrap_or_default());
+    let mut exempt: Vec<&str> = Vec::new();
+    let entries = known.iter().flat_map(|list| list.split(',')).map(str::trim);
+    for entry in entries.filter(|entry| !entry.is_empty()).chain(THIS_MACHINE) {
+        if !exempt.contains(&entry) {
+            exempt.push(entry);
+        }
+    }
+    // `*` stands alone, or some programs take it for a name.
+    let exempt = if exempt.contains(&"*") {
+        "*".to_owned()
+    } else {
+        exempt.join(",")
+    };
+    for name in ["no_proxy", "NO_PROXY"] {
+        env.insert(name.to_owned(), exempt.clone());
+    }
 }
 
 /// No Bun was found.
@@ -133,6 +168,33 @@ mod tests {
             &["CITY".to_owned()],
         );
         assert_eq!(env.keys().collect::<Vec<_>>(), ["CITY", "HOME", "LC_ALL", "PATH"]);
+    }
+
+    #[test]
+    fn a_proxy_does_not_stand_between_tools_and_this_machine() {
+        let env = |all: &[(&str, &str)], pass: &str| {
+            let all = all
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            sandbox_env_of(all, &[pass.to_owned()])
+        };
+        let both = |env: &BTreeMap<String, String>| [env["NO_PROXY"].clone(), env["no_proxy"].clone()];
+        let proxy = ("HTTP_PROXY", "http://proxy.example.com:3128");
+        let alone = env(&[proxy], "HTTP_PROXY");
+        assert_eq!(both(&alone), ["127.0.0.1,localhost,::1"; 2]);
+        let listed = env(
+            &[
+                proxy,
+                ("NO_PROXY", "example.com, localhost"),
+                ("no_proxy", "10.0.0.0/8"),
+            ],
+            "HTTP_PROXY",
+        );
+        assert_eq!(both(&listed), ["10.0.0.0/8,example.com,localhost,127.0.0.1,::1"; 2]);
+        let none = env(&[("https_proxy", "http://[::1]:1"), ("NO_PROXY", "*")], "https_proxy");
+        assert_eq!(both(&none), ["*"; 2]);
+        // A proxy that tools do not see needs no exception from it.
+        assert!(env(&[proxy], "OTHER").is_empty());
     }
 
     #[test]

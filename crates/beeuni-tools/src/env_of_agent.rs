@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::env::exempt_this_machine;
 use crate::frames::{self, Message};
 use crate::secret::{AgentSecrets, Redactor, SecretValue};
 
@@ -64,6 +65,8 @@ impl Environments {
         for (name, value) in secrets.iter().chain(&self.session_secrets) {
             variables.insert(name.clone(), value.expose().to_owned());
         }
+        // A proxy may be an agent's own.
+        exempt_this_machine(&mut variables);
         let mut frame = Vec::new();
         frames::push(&mut frame, &Message::Env { v: &variables })?;
         let redactor = Redactor::new(

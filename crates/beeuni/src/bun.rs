@@ -15,8 +15,8 @@ pub(crate) const PINNED: &str = "1.4.5";
 /// Where the Bun in use comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The setting `BEEUNI_BUN`.
-    Setting,
+    /// The setting of this name.
+    Setting(&'static str),
     /// The folder that `beeuni setup` fills.
     Managed,
     /// `PATH`.
@@ -27,7 +27,7 @@ impl Origin {
     /// As a person would say it.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::Setting => "BEEUNI_BUN",
+            Self::Setting(variable) => variable,
             Self::Managed => "installed by `beeuni setup`",
             Self::Path => "on PATH",
         }
@@ -43,7 +43,7 @@ pub(crate) fn find() -> Result<(PathBuf, Origin), BunMissing> {
     let managed = dirs::managed().unwrap_or_else(|| PathBuf::from("/nonexistent"));
     let bun = beeuni_tools::find_bun(explicit.as_deref(), &managed)?;
     let origin = if explicit.is_some() {
-        Origin::Setting
+        Origin::Setting("BEEUNI_BUN")
     } else if bun.starts_with(&managed) {
         Origin::Managed
     } else {
@@ -67,12 +67,12 @@ pub(crate) fn version(bun: &Path) -> Result<String, String> {
 /// The first line that a program prints about its version.
 pub(crate) fn program_version(program: &Path, args: &[&str]) -> Result<String, String> {
     // A folder of its own: programs read settings from the one they are started in.
-    let ran = Command::new(program)
-        .args(args)
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .output();
-    let output = match ran {
+    first_line(Command::new(program).args(args).current_dir("/").stdin(Stdio::null()))
+}
+
+/// The first line that a command prints, or why it printed none.
+pub(crate) fn first_line(command: &mut Command) -> Result<String, String> {
+    let output = match command.output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err("not installed".to_owned()),
         Err(error) => return Err(format!("does not start: {error}")),
         Ok(output) => output,

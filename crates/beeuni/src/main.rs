@@ -7,6 +7,7 @@ mod dirs;
 mod exit;
 mod failure;
 mod files;
+mod opencode;
 mod output;
 mod project;
 #[cfg(test)]

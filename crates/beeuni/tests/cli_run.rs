@@ -13,6 +13,8 @@ mod models;
 mod permissions;
 #[path = "run/sessions.rs"]
 mod sessions;
+#[path = "run/standard.rs"]
+mod standard;
 #[path = "run/stopping.rs"]
 mod stopping;
 mod support;

@@ -33,23 +33,36 @@ impl Machine {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// An `npm` that lays out what the real one does for `@oven/bun-…@VERSION`, with a Bun that says it is `version`.
+    /// An `npm` that lays out what the real one does, with a Bun that says it is `version`.
     fn npm(&self, version: &str) {
+        self.npm_with(version, "1.18.33");
+    }
+
+    /// The same, with an OpenCode that says it is `opencode`.
+    fn npm_with(&self, bun: &str, opencode: &str) {
         self.program(
             "npm",
             &format!(
                 "echo \"$@\" >> \"$HOME/npm-calls\"
 prefix=
 for arg; do
-  case \"$arg\" in
-    @oven/*) package=\"${{arg%@*}}\" ;;
-  esac
   [ \"$before\" = --prefix ] && prefix=\"$arg\"
   before=\"$arg\"
 done
-mkdir -p \"$prefix/node_modules/$package/bin\"
-printf '#!/bin/sh\\necho {version}\\n' > \"$prefix/node_modules/$package/bin/bun\"
-chmod 755 \"$prefix/node_modules/$package/bin/bun\""
+says() {{
+  mkdir -p \"$prefix/node_modules/$1/bin\"
+  printf '#!/bin/sh\\necho %s\\n' \"$3\" > \"$prefix/node_modules/$1/bin/$2\"
+  chmod 755 \"$prefix/node_modules/$1/bin/$2\"
+}}
+for arg; do
+  package=\"${{arg%@*}}\"
+  case \"$arg\" in
+    @oven/*) says \"$package\" bun {bun} ;;
+    opencode-linux-*) says \"$package\" opencode {opencode} ;;
+    @vscode/ripgrep-*) says \"$package\" rg 'ripgrep 15.0.0' ;;
+    zod@*) mkdir -p \"$prefix/node_modules/zod\"; echo '{{\"version\":\"'\"${{arg#zod@}}\"'\"}}' > \"$prefix/node_modules/zod/package.json\" ;;
+  esac
+done"
             ),
         );
     }
@@ -65,9 +78,22 @@ chmod 755 \"$prefix/node_modules/$package/bin/bun\""
 
     /// Where `setup` puts Bun below a folder.
     fn bun_in(&self, folder: &str) -> Option<PathBuf> {
-        let packages = self.shell.root().join(folder).join("node_modules/@oven");
-        let package = fs::read_dir(packages).ok()?.next()?.unwrap().path();
-        Some(package.join("bin/bun")).filter(|bun| bun.is_file())
+        self.program_in(folder, "@oven", "bun-linux", "bin/bun")
+    }
+
+    fn opencode(&self) -> Option<PathBuf> {
+        self.program_in(MANAGED, "", "opencode-linux", "bin/opencode")
+    }
+
+    fn ripgrep(&self) -> Option<PathBuf> {
+        self.program_in(MANAGED, "@vscode", "ripgrep-linux", "bin/rg")
+    }
+
+    fn program_in(&self, folder: &str, scope: &str, package: &str, file: &str) -> Option<PathBuf> {
+        let packages = self.shell.root().join(folder).join("node_modules").join(scope);
+        let mut packages = fs::read_dir(packages).ok()?.map(|entry| entry.unwrap().path());
+        let named = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(package);
+        Some(packages.find(named)?.join(file)).filter(|program| program.is_file())
     }
 
     fn bun(&self) -> Option<PathBuf> {
@@ -77,30 +103,49 @@ chmod 755 \"$prefix/node_modules/$package/bin/bun\""
 
 const MANAGED: &str = "home/.local/share/beeuni/runtime";
 
-/// Output with the name of this machine's package replaced.
+/// Output with the names of this machine's packages replaced.
 fn portable(ran: &Ran) -> String {
-    let text = ran.to_string();
-    let Some(at) = text.find("@oven/bun-") else { return text };
-    let name = text[at..].split('/').nth(1).unwrap();
-    text.replace(name, "[PACKAGE]")
+    let mut text = ran.to_string();
+    for start in ["@oven/bun-", "node_modules/opencode-", "@vscode/ripgrep-"] {
+        if let Some(at) = text.find(start) {
+            let name = text[at..].split('/').nth(1).unwrap().to_owned();
+            text = text.replace(&name, "[PACKAGE]");
+        }
+    }
+    text
 }
 
 #[test]
-fn setup_installs_the_pinned_bun_into_its_own_folder() {
+fn setup_installs_the_pinned_versions_into_its_own_folder() {
     let machine = Machine::new(MANIFEST);
     machine.npm("1.4.5");
     insta::assert_snapshot!(portable(&machine.run(&["setup"])), @"
     exit 0
     ----- stdout
       ✓  Installed Bun 1.4.5: [DIR]/home/.local/share/beeuni/runtime/node_modules/@oven/[PACKAGE]/bin/bun
-    OpenCode, bubblewrap and git are not needed to run tools: `beeuni doctor` checks them.
+      ✓  Installed OpenCode 1.18.33: [DIR]/home/.local/share/beeuni/runtime/node_modules/[PACKAGE]/bin/opencode
+      ✓  Installed ripgrep 15.0.0: [DIR]/home/.local/share/beeuni/runtime/node_modules/@vscode/[PACKAGE]/bin/rg
+    bubblewrap and git are not needed to run tools: `beeuni doctor` checks them.
     ----- stderr
     Installing Bun 1.4.5 with npm …
+    Installing OpenCode, ripgrep, zod with npm …
     ");
-    assert!(machine.bun().is_some());
+    assert!(machine.bun().is_some() && machine.opencode().is_some() && machine.ripgrep().is_some());
+    assert!(
+        machine
+            .shell
+            .root()
+            .join(MANAGED)
+            .join("node_modules/zod/package.json")
+            .is_file()
+    );
     let calls = machine.npm_calls();
     assert!(
         calls.contains("--ignore-scripts") && calls.contains("@oven/bun-") && calls.contains("@1.4.5"),
+        "{calls}"
+    );
+    assert!(
+        calls.contains("@1.18.33 @vscode/ripgrep-linux-") && calls.contains("@1.18.0 zod@4.6.7"),
         "{calls}"
     );
     let left: Vec<String> = fs::read_dir(machine.shell.root().join(MANAGED))
@@ -119,11 +164,13 @@ fn a_second_setup_does_nothing() {
     exit 0
     ----- stdout
       ✓  Bun 1.4.5 is there: [DIR]/home/.local/share/beeuni/runtime/node_modules/@oven/[PACKAGE]/bin/bun
-    OpenCode, bubblewrap and git are not needed to run tools: `beeuni doctor` checks them.
+      ✓  OpenCode 1.18.33 is there: [DIR]/home/.local/share/beeuni/runtime/node_modules/[PACKAGE]/bin/opencode
+      ✓  ripgrep 15.0.0 is there: [DIR]/home/.local/share/beeuni/runtime/node_modules/@vscode/[PACKAGE]/bin/rg
+    bubblewrap and git are not needed to run tools: `beeuni doctor` checks them.
     ");
-    assert_eq!(machine.npm_calls().lines().count(), 1);
-    assert_eq!(machine.run(&["setup", "--force"]).code, 0);
     assert_eq!(machine.npm_calls().lines().count(), 2);
+    assert_eq!(machine.run(&["setup", "--force"]).code, 0);
+    assert_eq!(machine.npm_calls().lines().count(), 4);
 }
 
 #[test]
@@ -135,6 +182,52 @@ fn setup_replaces_another_version() {
     fs::write(&bun, "#!/bin/sh\necho 1.2.3\n").unwrap();
     assert_eq!(machine.run(&["setup"]).code, 0);
     assert!(fs::read_to_string(&bun).unwrap().contains("1.4.5"));
+}
+
+#[test]
+fn setup_installs_what_is_missing_or_another_version_of_the_harness() {
+    let machine = Machine::new(MANIFEST);
+    machine.npm("1.4.5");
+    assert_eq!(machine.run(&["setup"]).code, 0);
+    fs::write(machine.opencode().unwrap(), "#!/bin/sh\necho 1.0.0\n").unwrap();
+    fs::remove_dir_all(machine.shell.root().join(MANAGED).join("node_modules/zod")).unwrap();
+    let ran = machine.run(&["setup"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stderr.contains("Installing OpenCode, zod with npm"), "{ran}");
+    assert!(
+        ran.stdout.contains("Installed OpenCode 1.18.33") && ran.stdout.contains("ripgrep 15.0.0 is there"),
+        "{ran}"
+    );
+    assert!(
+        fs::read_to_string(machine.opencode().unwrap())
+            .unwrap()
+            .contains("1.18.33")
+    );
+    // Asking for its version leaves nothing in the user's home.
+    assert!(!machine.shell.root().join("home/.local/share/opencode").exists());
+}
+
+#[test]
+fn setup_can_leave_the_harness_out() {
+    let machine = Machine::new(MANIFEST);
+    machine.npm("1.4.5");
+    let ran = machine.run(&["setup", "--without-opencode"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(machine.bun().is_some() && machine.opencode().is_none() && machine.ripgrep().is_none());
+    assert_eq!(machine.npm_calls().lines().count(), 1);
+}
+
+#[test]
+fn setup_that_cannot_have_the_harness_keeps_bun_and_says_so() {
+    let machine = Machine::new(MANIFEST);
+    machine.npm_with("1.4.5", "9.9.9");
+    let ran = machine.run(&["setup"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(
+        ran.stderr.contains("npm installed OpenCode 9.9.9 instead of 1.18.33"),
+        "{ran}"
+    );
+    assert!(machine.bun().is_some() && machine.opencode().is_none() && machine.ripgrep().is_none());
 }
 
 #[test]
@@ -193,12 +286,14 @@ fn doctor_on_a_bare_machine_names_each_command_and_exits_1() {
                              fix: beeuni setup
     missing  git             not installed: sessions work on git branches
                              fix: apt-get install git
-    missing  npm             not installed: `beeuni setup` installs Bun with it
+    missing  npm             not installed: `beeuni setup` installs Bun and OpenCode with it
                              fix: apt-get install npm
     missing  bwrap           not installed: sessions run inside bubblewrap; tools do not need it
                              fix: apt-get install bubblewrap
-    missing  opencode        not installed: the standard harness; tools do not need it
-                             fix: npm install -g opencode-ai
+    missing  opencode        not in [DIR]/home/.local/share/beeuni/runtime, not on PATH: the standard harness; tools do not need it
+                             fix: beeuni setup
+    missing  ripgrep         not in [DIR]/home/.local/share/beeuni/runtime, not on PATH: OpenCode searches with it
+                             fix: beeuni setup
     ok       cache folder    [DIR]/home/.cache/beeuni
     ok       runtime folder  [DIR]/home/.local/share/beeuni/runtime
     missing  models          no provider is set up: without a local Ollama a built-in stand-in answers `beeuni run`
@@ -215,10 +310,11 @@ fn doctor_on_a_machine_that_has_what_tools_need_exits_0() {
     let machine = Machine::new(MANIFEST);
     machine.npm("1.4.5");
     assert_eq!(machine.run(&["setup"]).code, 0);
+    fs::remove_dir_all(machine.ripgrep().unwrap().ancestors().nth(3).unwrap()).unwrap();
     machine.program("npm", "echo 11.0.0");
     machine.program("git", "echo git version 2.50.0");
     machine.program("bwrap", "echo bubblewrap 0.11.0");
-    machine.program("opencode", "echo 1.18.33");
+    machine.program("rg", "echo ripgrep 13.0.0");
     insta::assert_snapshot!(portable(&machine.run(&["doctor"])), @"
     exit 0
     ----- stdout
@@ -226,7 +322,8 @@ fn doctor_on_a_machine_that_has_what_tools_need_exits_0() {
     ok       git             git version 2.50.0
     ok       npm             11.0.0
     ok       bwrap           bubblewrap 0.11.0
-    ok       opencode        1.18.33
+    ok       opencode        1.18.33 at [DIR]/home/.local/share/beeuni/runtime/node_modules/[PACKAGE]/bin/opencode (installed by `beeuni setup`)
+    ok       ripgrep         13.0.0 at [DIR]/bin/rg (on PATH)
     ok       cache folder    [DIR]/home/.cache/beeuni
     ok       runtime folder  [DIR]/home/.local/share/beeuni/runtime
     missing  models          no provider is set up: without a local Ollama a built-in stand-in answers `beeuni run`
@@ -252,6 +349,45 @@ fn bun_state(machine: &Machine) -> (i32, String, String) {
     assert_eq!(finding["required"], true);
     let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     (ran.code, text("state"), text("fix"))
+}
+
+#[test]
+fn doctor_tells_an_untested_opencode_from_a_broken_one() {
+    let machine = Machine::new(MANIFEST);
+    let opencode = |setting: Option<&str>| {
+        let mut command = machine.shell.command(["doctor", "--json"]);
+        command.env("PATH", machine.shell.root().join("bin"));
+        if let Some(setting) = setting {
+            command.env("BEEUNI_OPENCODE", setting);
+        }
+        let findings = machine.shell.ran(&mut command).json();
+        let findings = findings["findings"].as_array().unwrap().clone();
+        let finding = findings
+            .iter()
+            .find(|finding| finding["name"] == "opencode")
+            .unwrap()
+            .clone();
+        let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        (text("state"), text("fix"), text("detail"))
+    };
+    assert_eq!(opencode(None).0, "missing");
+    machine.program("opencode", "echo 1.18.33");
+    assert_eq!(opencode(None).0, "ok");
+    machine.program("opencode", "echo 1.20.0");
+    let (state, fix, detail) = opencode(None);
+    assert_eq!((&*state, &*fix), ("warning", "beeuni setup"));
+    assert!(
+        detail.contains("1.20.0") && detail.contains("on PATH") && detail.contains("tested with 1.18.33"),
+        "{detail}"
+    );
+    machine.program("opencode", "exit 1");
+    assert_eq!(opencode(None).0, "failed");
+    let (state, fix, detail) = opencode(Some("/nowhere/opencode"));
+    assert_eq!((&*state, &*fix), ("missing", "unset BEEUNI_OPENCODE && beeuni setup"));
+    assert!(
+        detail.contains("BEEUNI_OPENCODE=/nowhere/opencode is no executable file"),
+        "{detail}"
+    );
 }
 
 #[test]

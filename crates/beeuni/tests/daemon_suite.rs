@@ -3,6 +3,8 @@
 
 #[path = "daemon/asks.rs"]
 mod asks;
+#[path = "daemon/bridge.rs"]
+mod bridge;
 #[path = "daemon/calls.rs"]
 mod calls;
 #[path = "daemon/concurrency.rs"]
@@ -15,6 +17,12 @@ mod limits;
 mod llm;
 #[path = "daemon/outputs.rs"]
 mod outputs;
+#[path = "parity/access.rs"]
+mod parity_access;
+#[path = "parity/conversation.rs"]
+mod parity_conversation;
+#[path = "parity/network.rs"]
+mod parity_network;
 #[path = "daemon/prompts.rs"]
 mod prompts;
 #[path = "daemon/reloads.rs"]
@@ -29,6 +37,12 @@ mod secrets;
 mod signals;
 #[path = "daemon/sockets.rs"]
 mod sockets;
+#[path = "daemon/standard.rs"]
+mod standard;
+#[path = "daemon/standard_faults.rs"]
+mod standard_faults;
+#[path = "daemon/standard_reloads.rs"]
+mod standard_reloads;
 #[path = "daemon/start.rs"]
 mod start;
 #[path = "daemon/stopping.rs"]

@@ -1,21 +1,12 @@
 //! Stands between a call and what it wants to do: the rules, and a person where they say "ask".
-use beeuni_protocol::session::{
-    PermissionReply, PermissionRequest, Question as WireQuestion, QuestionOption as WireOption, QuestionRequest,
-    RequestedAccess,
-};
+use beeuni_protocol::session::{Question as WireQuestion, QuestionOption as WireOption, QuestionRequest};
 
 use super::RunningCall;
-use crate::ask;
+use crate::ask::{Answered, Wish};
 use crate::engine::OnAsk;
 use crate::harness_tools::{Asker, BoxFuture, Gate, Question, Refusal, Unanswered};
-use crate::permission::{Access, Asked, Verdict};
+use crate::permission::Access;
 use crate::{clock, ids, turn_error};
-
-/// What the model reads where nobody can be asked.
-const NOBODY: &str = "Not allowed: this needs a person's permission and nobody is there to give it. Go on without it, \
-    or say what you need it for.";
-/// What the model reads when a person said no without a word.
-const REFUSED: &str = "Not allowed: the user refused it.";
 
 /// Decides what one call may do.
 pub(crate) struct CallGate<'a>(&'a RunningCall<'a>);
@@ -27,64 +18,29 @@ impl<'a> CallGate<'a> {
 
     async fn decide(&self, accesses: &[Access]) -> Result<(), Refusal> {
         let turn = self.0.turn;
-        match turn.permissions.check(accesses) {
-            Verdict::Allow => {}
-            Verdict::Deny(reason) => return Err(Refusal(reason)),
-            Verdict::Ask(asked) => match turn.on_ask {
-                OnAsk::Allow => {}
-                OnAsk::Deny => return Err(Refusal(NOBODY.to_owned())),
-                OnAsk::Fail => {
-                    let what: Vec<String> = asked.iter().map(|one| one.access.subject.clone()).collect();
-                    let message = format!("{} needs a permission: {}", self.0.tool(), what.join(", "));
-                    self.0.block(turn_error::of_kind("blocked", message));
-                    return Err(Refusal(NOBODY.to_owned()));
-                }
-                OnAsk::Wait => self.ask(accesses, asked).await?,
-            },
-        }
-        self.0.started().map_err(Refusal)
-    }
-
-    async fn ask(&self, accesses: &[Access], asked: Vec<Asked>) -> Result<(), Refusal> {
-        let turn = self.0.turn;
-        let always: Vec<_> = asked.iter().map(|one| one.always.clone()).collect();
-        let request = PermissionRequest {
-            id: ids::new(ids::Kind::Permission),
-            session: turn.session.clone(),
-            agent: turn.actor.agent.name.clone(),
-            message: self.0.message(),
-            call: self.0.call_id(),
-            tool: self.0.tool(),
-            accesses: asked
-                .iter()
-                .map(|one| RequestedAccess {
-                    capability: one.access.capability.clone(),
-                    subject: one.access.subject.clone(),
-                    rule: one.decision.by.clone(),
-                })
-                .collect(),
-            always: always.iter().map(ask::allowed).collect(),
-            created: clock::now(),
-        };
-        let asking = turn
-            .engine
-            .asks
-            .permission(request, accesses, &turn.permissions, always);
-        let answer = tokio::select! {
+        let (message, call, tool) = (self.0.message(), self.0.call_id(), self.0.tool());
+        let deciding = turn.engine.asks.decide(Wish {
+            session: &turn.session,
+            agent: &turn.actor.agent.name,
+            message: &message,
+            call: &call,
+            tool: &tool,
+            accesses,
+            permissions: &turn.permissions,
+            on_ask: turn.on_ask,
+        });
+        // What the rules decide does not wait: only a person's answer can come too late.
+        let answered = tokio::select! {
             biased;
+            answered = deciding => answered,
             () = turn.stop.cancelled() => return Err(Refusal("the turn was stopped".to_owned())),
-            answer = asking => answer.map_err(|error| Refusal(error.to_string()))?,
         };
-        match (
-            answer.reply,
-            answer.message.filter(|message| !message.trim().is_empty()),
-        ) {
-            (PermissionReply::Once | PermissionReply::Always, _) => Ok(()),
-            (PermissionReply::Reject, Some(message)) => Err(Refusal(format!("{REFUSED} They say: {message}"))),
-            (PermissionReply::Reject, None) => {
-                let message = format!("{} was refused permission", self.0.tool());
-                self.0.block(turn_error::of_kind("blocked", message));
-                Err(Refusal(REFUSED.to_owned()))
+        match answered {
+            Answered::Allowed => self.0.started().map_err(Refusal),
+            Answered::Refused { text } => Err(Refusal(text)),
+            Answered::Blocked { text, error } => {
+                self.0.block(error);
+                Err(Refusal(text))
             }
         }
     }

@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 
 pub(crate) use gate::CallGate;
 pub(crate) use running::{Gave, RunningCall, metadata};
+pub use running::{STOPPED, STOPPED_BEFORE};
 
 use crate::calls::gate::CallAsker;
 use crate::harness_tools::{CallContext, FailureKind, Gate, ToolFailure, ToolOutput};
@@ -20,25 +21,38 @@ use crate::store::StoreError;
 use crate::subagent;
 use crate::turn::{End, Turn};
 
-/// Runs calls; gives the turn's end when it ends here.
-pub(crate) async fn run(turn: &Turn, parts: Vec<Part>) -> Result<Option<End>, StoreError> {
-    let outcomes = join_all(parts.into_iter().map(|part| run_one(turn, part))).await;
-    let mut end = None;
-    for outcome in outcomes {
-        end = end.or(outcome?);
-    }
-    if turn.stop.is_cancelled() {
-        return Ok(Some(End::of(TurnOutcome::Aborted)));
-    }
-    Ok(end.map(|error| End {
-        outcome: TurnOutcome::Blocked,
-        error: Some(error),
-    }))
+/// Calls that have ended.
+pub(crate) struct Ran {
+    /// Their parts, in the order of the calls.
+    pub(crate) parts: Vec<Part>,
+    /// The turn's end when it ends with them.
+    pub(crate) end: Option<End>,
 }
 
-async fn run_one(turn: &Turn, part: Part) -> Result<Option<TurnError>, StoreError> {
+/// Runs calls.
+pub(crate) async fn run(turn: &Turn, parts: Vec<Part>) -> Result<Ran, StoreError> {
+    let outcomes = join_all(parts.into_iter().map(|part| run_one(turn, part))).await;
+    let (mut parts, mut block) = (Vec::new(), None);
+    for outcome in outcomes {
+        let (part, error) = outcome?;
+        parts.push(part);
+        block = block.or(error);
+    }
+    let end = if turn.stop.is_cancelled() {
+        Some(End::of(TurnOutcome::Aborted))
+    } else {
+        block.map(|error| End {
+            outcome: TurnOutcome::Blocked,
+            error: Some(error),
+        })
+    };
+    Ok(Ran { parts, end })
+}
+
+/// The part of a call that has ended, and why the turn has to end with it.
+async fn run_one(turn: &Turn, part: Part) -> Result<(Part, Option<TurnError>), StoreError> {
     let PartBody::Tool(call) = &part.body else {
-        return Ok(None);
+        return Ok((part, None));
     };
     let (name, raw) = (call.tool.clone(), call.arguments.clone());
     let running = RunningCall::new(turn, part);

@@ -14,10 +14,10 @@ use crate::store::StoreError;
 use crate::turn::Turn;
 
 /// What the model reads about a call that a person stopped.
-const STOPPED: &str = "interrupted: the turn was stopped while this call ran. It may have done all, some or none of \
+pub const STOPPED: &str = "interrupted: the turn was stopped while this call ran. It may have done all, some or none of \
     its work.";
 /// And about one that had not begun.
-const STOPPED_BEFORE: &str = "interrupted: the turn was stopped before this call began. It was not run.";
+pub const STOPPED_BEFORE: &str = "interrupted: the turn was stopped before this call began. It was not run.";
 
 /// A call that runs: its part, told and stored at each change.
 pub(crate) struct RunningCall<'a> {
@@ -115,8 +115,8 @@ impl<'a> RunningCall<'a> {
             .announce(&self.turn.session, EventBody::PartDelta(delta));
     }
 
-    /// Stores the result.
-    pub(super) fn end(&self, gave: Gave) -> Result<Option<TurnError>, StoreError> {
+    /// Stores the result. Gives the call's part, and why the whole turn has to end.
+    pub(super) fn end(self, gave: Gave) -> Result<(Part, Option<TurnError>), StoreError> {
         // The error is kept in the state.
         let _ = self.change(|call| {
             let began = call.status == ToolStatus::Running;
@@ -143,10 +143,10 @@ impl<'a> RunningCall<'a> {
             call.time.started.get_or_insert(call.time.created);
         });
         self.turn.engine.journal.sync_soon();
-        let mut state = self.lock();
-        match state.failure.take() {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match state.failure {
             Some(error) => Err(error),
-            None => Ok(state.block.take()),
+            None => Ok((state.part, state.block)),
         }
     }
 

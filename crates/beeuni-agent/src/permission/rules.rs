@@ -129,6 +129,20 @@ impl Rules {
         }
     }
 
+    /// The same, asking about what none of them speaks of under this capability: for what a harness asks about by
+    /// itself.
+    #[must_use]
+    pub fn asking(mut self, capability: &str) -> Self {
+        self.rules.push(Rule {
+            capability: capability.to_owned(),
+            text: "*".to_owned(),
+            pattern: Pattern::new("*"),
+            action: Action::Ask,
+            place: None,
+        });
+        self
+    }
+
     /// The rules that have a say about `access`, strongest first.
     pub(super) fn candidates(&self, access: &Access) -> Vec<Candidate<'_>> {
         let mut candidates: Vec<Candidate<'_>> = self

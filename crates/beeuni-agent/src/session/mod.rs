@@ -153,7 +153,8 @@ fn restore_todos(config: &SessionConfig, session: &str, call: ToolCall) {
 }
 
 /// Whether `text` can be a session's id: it is the name of a folder.
-fn is_id(text: &str) -> bool {
+#[must_use]
+pub fn is_id(text: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=128).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('.')
 }

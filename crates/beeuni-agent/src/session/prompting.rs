@@ -164,21 +164,8 @@ impl Session {
 
     /// The agent of the next turn.
     fn agent(&self, setup: &Setup, wanted: Option<&str>) -> Result<String, NoAgent> {
-        if wanted.is_none() {
-            let last = self
-                .0
-                .engine
-                .journal
-                .with(&self.0.id, |all| all.turn.as_ref().map(|turn| turn.agent.clone()));
-            // It may be gone since: then the default takes over.
-            if let Some(actor) = last
-                .flatten()
-                .and_then(|name| Actor::of_session(setup, Some(&name)).ok())
-            {
-                return Ok(actor.agent.name);
-            }
-        }
-        Ok(Actor::of_session(setup, wanted)?.agent.name)
+        let journal = &self.0.engine.journal;
+        Ok(Actor::of_prompt(setup, journal, wanted)?.agent.name)
     }
 
     /// Stops the turn that runs: the model's stream ends at once, running calls within a second. Says whether one

@@ -88,18 +88,7 @@ async fn prepare(session: &Inner, setup: Arc<Setup>, wanted: &Wanted) -> Result<
     let engine = &session.engine;
     let actor = Actor::of_session(&setup, Some(&wanted.agent))
         .map_err(|error| End::failed(turn_error::of_kind("no_agent", error.to_string())))?;
-    let last = engine
-        .journal
-        .with(&session.id, |transcript| transcript.turn.clone())
-        .flatten();
-    let again = last
-        .filter(|turn| turn.chosen && turn.agent == wanted.agent)
-        .map(|turn| turn.model);
-    let chosen = wanted.model.clone().or(again);
-    let named = chosen
-        .clone()
-        .or_else(|| actor.agent.model.clone())
-        .or_else(|| setup.model.clone());
+    let (named, chosen) = actor.model(&setup, &engine.journal, wanted.model.as_deref());
     let model = match named {
         Some(model) => model,
         None => engine.gateway.default_model().await.id,
@@ -126,7 +115,7 @@ async fn prepare(session: &Inner, setup: Arc<Setup>, wanted: &Wanted) -> Result<
         turn: turn.id.clone(),
         agent: turn.actor.agent.name.clone(),
         model: turn.model.clone(),
-        chosen: chosen.is_some(),
+        chosen,
         message: match &wanted.job {
             Job::Prompt { message } => Some(message.clone()),
             Job::Compact => None,

@@ -17,11 +17,11 @@ use super::{StoreError, recover};
 use crate::ids;
 
 /// The form of the log that this version writes.
-pub(crate) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The events of a session and its subagents. All methods are short: none waits for the disk.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     state: Mutex<State>,
     root: String,
     path: PathBuf,
@@ -32,8 +32,11 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Opens the journal of session `root` in `folder`, or begins one with `created`. What was unfinished when the
-    /// process before ended is marked interrupted.
-    pub(crate) fn open(
+    /// process before ended is marked interrupted. Must be called in a Tokio runtime.
+    ///
+    /// # Errors
+    /// The folder or file cannot be used, another process has it open, or it is not this session's.
+    pub fn open(
         folder: &Path,
         root: &str,
         ring_bytes: usize,
@@ -82,16 +85,18 @@ impl Journal {
     }
 
     /// Stores an event of `session` and tells it to readers.
-    pub(crate) fn publish(&self, session: &str, body: EventBody) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn publish(&self, session: &str, body: EventBody) -> Result<(), StoreError> {
         self.publish_all(session, [body])
     }
 
     /// The same for several that belong together: no reader sees one of them without having the others.
-    pub(crate) fn publish_all(
-        &self,
-        session: &str,
-        bodies: impl IntoIterator<Item = EventBody>,
-    ) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// One of them could not be written.
+    pub fn publish_all(&self, session: &str, bodies: impl IntoIterator<Item = EventBody>) -> Result<(), StoreError> {
         let mut state = self.lock();
         let stored = bodies.into_iter().try_for_each(|body| state.store(session, body));
         self.latest.send_replace(state.last);
@@ -100,7 +105,7 @@ impl Journal {
     }
 
     /// Tells an event to readers without storing it.
-    pub(crate) fn announce(&self, session: &str, body: EventBody) {
+    pub fn announce(&self, session: &str, body: EventBody) {
         let mut state = self.lock();
         state.announce(session, body);
         self.latest.send_replace(state.last);
@@ -114,15 +119,20 @@ impl Journal {
             body,
         };
         let id = part.id.clone();
+        self.begin(session, part);
+        id
+    }
+
+    /// The same with a part that has its id already: one greater than those of the message's parts before it.
+    pub fn begin(&self, session: &str, part: Part) {
         let mut state = self.lock();
         state.open.push((session.to_owned(), part.clone()));
         state.announce(session, EventBody::PartUpdated { part });
         self.latest.send_replace(state.last);
-        id
     }
 
     /// Adds text to a part that was begun.
-    pub(crate) fn add(&self, part: &str, field: DeltaField, text: &str) {
+    pub fn add(&self, part: &str, field: DeltaField, text: &str) {
         let mut state = self.lock();
         let Some((session, open)) = state.open.iter_mut().find(|(_, open)| open.id == part) else {
             return;
@@ -144,8 +154,12 @@ impl Journal {
         self.latest.send_replace(state.last);
     }
 
-    /// Ends a part that was begun: `finish` may change it, then it is stored. Gives the part back.
-    pub(crate) fn end_part(&self, part: &str, finish: impl FnOnce(&mut PartBody)) -> Result<Option<Part>, StoreError> {
+    /// Ends a part that was begun: `finish` may change it, then it is stored. Gives the part back; `None` when no such
+    /// part is being written.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn end_part(&self, part: &str, finish: impl FnOnce(&mut PartBody)) -> Result<Option<Part>, StoreError> {
         let mut state = self.lock();
         let Some(at) = state.open.iter().position(|(_, open)| open.id == part) else {
             return Ok(None);
@@ -161,22 +175,26 @@ impl Journal {
     }
 
     /// Drops the parts of a message that never ended, as when nothing of them is worth keeping.
-    pub(crate) fn drop_parts(&self, message: &str) {
+    pub fn drop_parts(&self, message: &str) {
         self.lock().open.retain(|(_, open)| open.message != message);
     }
 
     /// Reads something off the transcript of a session.
-    pub(crate) fn with<T>(&self, session: &str, read: impl FnOnce(&Transcript) -> T) -> Option<T> {
+    pub fn with<T>(&self, session: &str, read: impl FnOnce(&Transcript) -> T) -> Option<T> {
         self.lock().transcripts.get(session).map(read)
     }
 
     /// The sessions in this journal, in no order.
-    pub(crate) fn sessions(&self) -> Vec<String> {
+    pub fn sessions(&self) -> Vec<String> {
         self.lock().transcripts.keys().cloned().collect()
     }
 
-    /// The messages `range` of a session with all their parts, unfinished ones as they are now.
-    pub(crate) fn messages(&self, session: &str, range: std::ops::Range<usize>) -> Result<Vec<Message>, StoreError> {
+    /// The messages `range` of a session (from 0, oldest first) with all their parts, unfinished ones as they are now. A
+    /// range may go beyond the end.
+    ///
+    /// # Errors
+    /// The file could not be read.
+    pub fn messages(&self, session: &str, range: std::ops::Range<usize>) -> Result<Vec<Message>, StoreError> {
         let state = self.lock();
         let Some(transcript) = state.transcripts.get(session) else {
             return Ok(Vec::new());
@@ -240,12 +258,12 @@ impl Journal {
     }
 
     /// The session that this is the journal of.
-    pub(crate) fn root(&self) -> &str {
+    pub fn root(&self) -> &str {
         &self.root
     }
 
     /// The number of the last event.
-    pub(crate) fn last(&self) -> u64 {
+    pub fn last(&self) -> u64 {
         self.lock().last
     }
 
@@ -254,20 +272,22 @@ impl Journal {
     }
 
     /// Makes what was stored durable, in the background.
-    pub(crate) fn sync_soon(&self) {
+    pub fn sync_soon(&self) {
         self.lock().log.sync_soon();
     }
 
     /// Waits until everything that was stored is durable.
-    pub(crate) async fn synced(&self) {
+    pub async fn synced(&self) {
         let syncer = self.lock().log.syncer();
         syncer.wait().await;
     }
 
-    /// Ends the streams of readers once they have read what there is.
-    pub(crate) fn close(&self) {
+    /// Ends the streams of readers once they have read what there is, and lets another process open the session. Nothing
+    /// can be written from here on.
+    pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
+        state.log.release();
         self.latest.send_replace(state.last);
     }
 

@@ -94,6 +94,13 @@ impl Log {
         Ok(place)
     }
 
+    /// Gives up the lock: another process may open the log. Nothing may be added from here on.
+    pub(crate) fn release(&self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the transcript could not be unlocked");
+        }
+    }
+
     /// Makes what was added durable, in the background and together with what is added meanwhile.
     pub(crate) fn sync_soon(&self) {
         self.sync.soon();

@@ -23,10 +23,10 @@ use std::path::PathBuf;
 
 use beeuni_protocol::session::Event;
 
-pub(crate) use journal::{FORMAT, Journal};
+pub use journal::{FORMAT, Journal};
 pub(crate) use log::Place;
 pub use stream::EventStream;
-pub(crate) use transcript::Transcript;
+pub use transcript::{Entry, Transcript};
 
 /// The file of a session in its folder.
 pub(crate) const FILE: &str = "log.jsonl";

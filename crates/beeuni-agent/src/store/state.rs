@@ -53,6 +53,10 @@ impl State {
 
     /// Gives an event its number, stores it and tells it.
     pub(super) fn store(&mut self, session: &str, body: EventBody) -> io::Result<()> {
+        // Another process may have it by now.
+        if self.closed {
+            return Err(io::Error::other("the session was closed"));
+        }
         let event = self.number(session, body);
         let place = self.log.add(&event)?;
         self.records.push((event.id, place));

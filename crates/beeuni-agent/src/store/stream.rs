@@ -36,7 +36,8 @@ struct Stored {
 
 impl EventStream {
     /// The events after number `after`; with `None` those from now on.
-    pub(crate) fn new(journal: &Arc<Journal>, after: Option<u64>) -> Self {
+    #[must_use]
+    pub fn new(journal: &Arc<Journal>, after: Option<u64>) -> Self {
         let latest = journal.subscribe();
         let last = journal.last();
         let mut stream = Self {

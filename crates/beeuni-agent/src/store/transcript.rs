@@ -10,29 +10,29 @@ use super::log::Place;
 
 /// The conversation of one session, without the texts of its parts: those are read from the log when needed.
 #[derive(Debug)]
-pub(crate) struct Transcript {
+pub struct Transcript {
     /// How the session began.
-    pub(crate) created: SessionCreated,
+    pub created: SessionCreated,
     /// When.
-    pub(crate) at: u64,
+    pub at: u64,
     /// When something last happened.
-    pub(crate) updated: u64,
+    pub updated: u64,
     /// Its title.
-    pub(crate) title: Option<String>,
+    pub title: Option<String>,
     /// Its messages in order.
-    pub(crate) messages: Vec<Entry>,
+    pub messages: Vec<Entry>,
     /// The last turn.
-    pub(crate) turn: Option<TurnStarted>,
+    pub turn: Option<TurnStarted>,
     /// Whether the last turn has not ended.
-    pub(crate) running: bool,
+    pub running: bool,
     /// What the turns that ended used.
-    pub(crate) usage: Usage,
+    pub usage: Usage,
     /// Permission requests without a reply.
-    pub(crate) permissions: Vec<String>,
+    pub permissions: Vec<String>,
     /// Questions without an answer.
-    pub(crate) questions: Vec<String>,
+    pub questions: Vec<String>,
     /// What a person said "always" to.
-    pub(crate) allowed: Vec<AllowedPattern>,
+    pub allowed: Vec<AllowedPattern>,
     /// Where the last todo list stands.
     pub(crate) todos: Option<Place>,
     index: HashMap<String, usize>,
@@ -40,9 +40,9 @@ pub(crate) struct Transcript {
 
 /// One message.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The message without its parts.
-    pub(crate) message: Message,
+    pub message: Message,
     /// Its parts in order.
     pub(crate) parts: Vec<Slot>,
 }
@@ -81,7 +81,8 @@ impl Transcript {
     }
 
     /// The place of a message.
-    pub(crate) fn position(&self, message: &str) -> Option<usize> {
+    #[must_use]
+    pub fn position(&self, message: &str) -> Option<usize> {
         self.index.get(message).copied()
     }
 

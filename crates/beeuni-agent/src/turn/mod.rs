@@ -1,5 +1,6 @@
 //! One turn: the model is asked, its calls are run, and so on until it is done.
 pub(crate) mod compaction;
+mod repeats;
 mod said;
 mod step;
 mod summary_source;
@@ -7,8 +8,10 @@ mod writer;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use said::{is_unread, said};
+use repeats::{Circle, Repeats};
+pub use said::{is_unread, said};
 use step::{Answer, Step};
+pub use summary_source::text as conversation_text;
 
 use beeuni_protocol::session::{
     EventBody, Finish, Message, MessageTime, Origin, Part, PartBody, Role, ToolStatus, TurnEnded, TurnError,
@@ -93,6 +96,7 @@ impl Turn {
     async fn try_work(&self, conversation: &mut Conversation) -> Result<End, End> {
         let limit = self.actor.agent.steps.unwrap_or(self.engine.settings.steps);
         let mut left = limit;
+        let mut repeats = Repeats::default();
         loop {
             if self.stop.is_cancelled() {
                 return Ok(End::of(TurnOutcome::Aborted));
@@ -100,6 +104,7 @@ impl Turn {
             // Who says something has the whole limit for it.
             if self.has_unread() {
                 left = limit;
+                repeats = Repeats::default();
             }
             let sum_up = left == 0;
             if sum_up {
@@ -112,8 +117,17 @@ impl Turn {
                 }
                 Answer::Calls(parts) => {
                     left -= 1;
-                    if let Some(end) = calls::run(self, parts).await? {
+                    let ran = calls::run(self, parts).await?;
+                    if let Some(end) = ran.end {
                         return Ok(end);
+                    }
+                    match repeats.round(&ran.parts) {
+                        Circle::None => {}
+                        Circle::Tell => self.tell(&repeats::reminder())?,
+                        Circle::End => {
+                            let reason = repeats::reason(&ran.parts);
+                            return Ok(End::failed(turn_error::of_kind("repeated_call", reason)));
+                        }
                     }
                 }
                 Answer::Said if sum_up => return Ok(End::of(TurnOutcome::Steps)),

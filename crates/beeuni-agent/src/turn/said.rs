@@ -5,14 +5,16 @@ use crate::store::Transcript;
 use crate::{clock, ids};
 
 /// Whether a person said something after the model's last message.
-pub(crate) fn is_unread(transcript: &Transcript) -> bool {
+#[must_use]
+pub fn is_unread(transcript: &Transcript) -> bool {
     let messages = transcript.messages.iter().rev().map(|entry| &entry.message);
     let mut after = messages.take_while(|message| message.role == Role::User);
     after.any(|message| matches!(message.origin, Some(Origin::Prompt | Origin::Steering)))
 }
 
 /// A user message and the events that make it; gives its id.
-pub(crate) fn said(
+#[must_use]
+pub fn said(
     session: &str,
     turn: &str,
     agent: &str,

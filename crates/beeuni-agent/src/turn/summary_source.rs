@@ -10,7 +10,8 @@ const MOST_OF_AN_OUTPUT: usize = 2_000;
 const MOST_OF_A_TEXT: usize = 16_000;
 /// What came before, then these messages, as a text of at most about `most` bytes: what is too much is cut from the
 /// oldest end.
-pub(super) fn text(summary: Option<&str>, messages: &[Message], most: usize) -> String {
+#[must_use]
+pub fn text(summary: Option<&str>, messages: &[Message], most: usize) -> String {
     let mut text = String::new();
     if let Some(summary) = summary {
         // Writing to a String cannot fail.

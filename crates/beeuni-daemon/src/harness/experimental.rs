@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use beeuni_agent::harness_tools::HarnessTools;
-use beeuni_agent::{EventStream, OnAsk, PromptError, PromptOptions, ReplyError, Session, StoreError};
+use beeuni_agent::{OnAsk, PromptError, PromptOptions, ReplyError, Session};
 use beeuni_protocol::session::{
-    Activity, Event, MessageList, OnAsk as WireOnAsk, PermissionAnswer, PermissionRequest, PromptAnswer, PromptRequest,
+    Activity, MessageList, OnAsk as WireOnAsk, PermissionAnswer, PermissionRequest, PromptAnswer, PromptRequest,
     QuestionAnswer, QuestionRequest, SessionState,
 };
 use beeuni_tools::{LoadReport, ToolHost};
 
+use super::journal::JournalEvents;
 use super::{BoxFuture, EventSource, Given, Harness, HarnessError, HarnessStatus};
 use crate::local::project::Reading;
 
@@ -186,7 +187,7 @@ impl Harness for Experimental {
     }
 
     fn events(&self, after: Option<u64>) -> Given<'_, Box<dyn EventSource>> {
-        let source: Box<dyn EventSource> = Box::new(Events(self.session.events(after)));
+        let source: Box<dyn EventSource> = Box::new(JournalEvents(self.session.events(after)));
         given(Ok(source))
     }
 
@@ -215,15 +216,6 @@ impl Harness for Experimental {
     }
 }
 
-/// The events of the loop's journal.
-struct Events(EventStream);
-
-impl EventSource for Events {
-    fn next(&mut self) -> Given<'_, Option<Arc<Event>>> {
-        Box::pin(async { Ok(self.0.next().await?) })
-    }
-}
-
 impl From<PromptError> for HarnessError {
     fn from(error: PromptError) -> Self {
         let text = error.to_string();
@@ -233,26 +225,5 @@ impl From<PromptError> for HarnessError {
             PromptError::Closed => Self::Unavailable(text),
             PromptError::Store(error) => error.into(),
         }
-    }
-}
-
-impl From<ReplyError> for HarnessError {
-    fn from(error: ReplyError) -> Self {
-        let text = error.to_string();
-        match error {
-            ReplyError::NotWaiting(_) => Self::NotFound(text),
-            ReplyError::Count { .. } => Self::Invalid(text),
-            ReplyError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<StoreError> for HarnessError {
-    fn from(error: StoreError) -> Self {
-        // With its cause: clients see the text only.
-        let cause = std::error::Error::source(&error)
-            .map(|cause| format!(": {cause}"))
-            .unwrap_or_default();
-        Self::Failed(format!("{error}{cause}"))
     }
 }

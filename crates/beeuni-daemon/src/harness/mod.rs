@@ -4,14 +4,19 @@
 //! process of its own that is just being started again; none may wait for the end of a turn, but for `idle`,
 //! `reload` and `close`. An adapter is asked about the daemon's own session and its subagents' sessions only: for others it
 //! answers [`HarnessError::NoSession`].
+mod build;
 mod experimental;
+mod journal;
 mod none;
+mod standard;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use beeuni_protocol::CallOrigin;
 use beeuni_protocol::session::{
     Event, MessageList, PermissionAnswer, PermissionRequest, PromptAnswer, PromptRequest, QuestionAnswer,
     QuestionRequest, SessionState,
@@ -20,19 +25,50 @@ use beeuni_tools::LoadReport;
 
 use crate::local::project::Reading;
 
-pub(crate) use experimental::Experimental;
-pub(crate) use none::NoHarness;
+pub(crate) use build::{HarnessPlace, Programs, build, programs};
 
 /// A boxed future: the trait is used behind `dyn`.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a harness gives, or why not.
-pub(crate) type Given<'a, T> = BoxFuture<'a, Result<T, HarnessError>>;
+pub type Given<'a, T> = BoxFuture<'a, Result<T, HarnessError>>;
 
 /// Runs the turns of one session.
 pub(crate) trait Harness: Send + Sync {
     /// How it is doing. Never waits.
     fn status(&self) -> HarnessStatus;
+
+    /// Starts what it consists of while `loading` loads the tools; both are done when this returns. Called once,
+    /// before anything but `status`.
+    fn start<'a>(&'a self, loading: BoxFuture<'a, Arc<LoadReport>>) -> Given<'a, Arc<LoadReport>> {
+        Box::pin(async move { Ok(loading.await) })
+    }
+
+    /// Asks the agent's permission rules about a call of a hosted tool that comes in over HTTP; where they say `ask`,
+    /// it waits for a person, as long as the future lives. Gives the agent on whose behalf the call runs, `None` when
+    /// that is the caller itself. An error is the text for the model.
+    ///
+    /// A harness whose own calls come another way has nothing to say here.
+    fn permit<'a>(&'a self, call: BridgedCall<'a>) -> BoxFuture<'a, Result<Option<String>, String>> {
+        let _ = call;
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Whether a model is not to be asked any more for the harness's own session `session`, whose turn ends.
+    fn asks_no_more(&self, session: &str) -> bool {
+        let _ = session;
+        false
+    }
+
+    /// The hosted tools in whose place the harness has tools of the project's own (O1).
+    fn replaced(&self) -> Vec<Replaced> {
+        Vec::new()
+    }
+
+    /// What a person should know about it, one line each: for the log, never for an answer that is open to everybody.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Waits until no turn runs.
     fn idle(&self) -> BoxFuture<'_, ()>;
@@ -78,9 +114,31 @@ pub(crate) trait Harness: Send + Sync {
 }
 
 /// A reader's place in a session's events. Whoever stays behind is told so by an event `resync`, and slows nobody.
-pub(crate) trait EventSource: Send {
+pub trait EventSource: Send {
     /// The next event; `None` when there will be no more. Dropping the future loses none.
     fn next(&mut self) -> Given<'_, Option<Arc<Event>>>;
+}
+
+/// A hosted tool in whose place the harness has one of the project's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The tool.
+    pub tool: String,
+    /// The file that has the other one.
+    pub file: PathBuf,
+}
+
+/// A call of a hosted tool that comes in over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BridgedCall<'a> {
+    /// Which of the harness's calls it is; `None`: that of somebody beside the harness.
+    pub(crate) origin: Option<&'a CallOrigin<'a>>,
+    /// The calling agent, which may use the tool.
+    pub(crate) agent: &'a str,
+    /// The tool.
+    pub(crate) tool: &'a str,
+    /// The text of a JSON object.
+    pub(crate) args: &'a str,
 }
 
 /// How a harness is doing.
@@ -88,7 +146,7 @@ pub(crate) trait EventSource: Send {
 pub(crate) struct HarnessStatus {
     /// Its name, as `--harness` takes it.
     pub(crate) id: &'static str,
-    /// `off`, `idle`, `running`, `reloading` or `stopping`.
+    /// `off`, `starting`, `idle`, `running`, `reloading` or `stopping`.
     pub(crate) state: &'static str,
     /// Whether it takes prompts.
     pub(crate) ready: bool,
@@ -96,9 +154,11 @@ pub(crate) struct HarnessStatus {
 
 /// Why a harness did not do something. Display is the text for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum HarnessError {
+pub enum HarnessError {
     /// There is no harness.
-    #[error("this daemon only hosts tools: start it with `--harness experimental` to talk to an agent")]
+    #[error(
+        "this daemon only hosts tools: start it with `--harness standard` or `--harness experimental` to talk to an agent"
+    )]
     Off,
     /// No such session here.
     #[error("there is no session {0:?} here: a daemon has its own session and those of its subagents")]

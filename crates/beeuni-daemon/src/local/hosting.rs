@@ -9,6 +9,7 @@ use beeuni_tools::{AgentSecrets, HostConfig, SecretValue, ToolHost, sandbox_env}
 use super::LocalOptions;
 use super::options::ControlPlane;
 use super::project::Reading;
+use crate::bridge_arguments::BridgeArguments;
 use crate::error::DaemonError;
 use crate::outputs::Outputs;
 use crate::web::WebAccess;
@@ -23,6 +24,8 @@ pub(crate) struct Hosting {
     pub(crate) output_dir: PathBuf,
     /// What commands see of the environment.
     pub(crate) command_env: BTreeMap<String, String>,
+    /// What models wrote as the arguments of calls that come over the bridge.
+    pub(crate) arguments: Arc<BridgeArguments>,
     /// Goes with the session.
     _outputs: Option<Outputs>,
     /// This process's web router.
@@ -105,6 +108,7 @@ impl Hosting {
             host,
             output_dir,
             command_env,
+            arguments: Arc::default(),
             _outputs: outputs,
             web,
             own_web,

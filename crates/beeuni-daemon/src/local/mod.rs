@@ -7,13 +7,19 @@
 //!
 //! let options = LocalOptions::new(".", "/home/me/.local/state/beeuni", bun, guard);
 //! let local = LocalSession::start(options).await?;
-//! let turn = local.prompt("Say hello.", beeuni_agent::PromptOptions::default());
-//! # drop(turn);
+//! let prompt = beeuni_protocol::session::PromptRequest {
+//!     text: "Say hello.".to_owned(),
+//!     ..Default::default()
+//! };
+//! if let Ok(turn) = local.prompt(prompt).await {
+//!     println!("{} answers", turn.turn);
+//! }
 //! local.shutdown(std::time::Duration::from_secs(5)).await;
 //! # Ok(())
 //! # }
 //! ```
 mod conversation;
+pub(crate) mod core;
 pub(crate) mod hosting;
 mod options;
 mod pages;
@@ -26,3 +32,5 @@ pub(crate) use conversation::open as open_conversation;
 pub use options::{ControlPlane, LocalOptions};
 pub use router_server::RouterServer;
 pub use session::{LocalSession, ModelInUse, ReloadError};
+
+pub use crate::harness::{BoxFuture, EventSource, Given, HarnessError, Replaced};

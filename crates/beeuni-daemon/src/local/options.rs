@@ -8,6 +8,7 @@ use beeuni_gateway::web::WebConfig;
 use beeuni_tools::{AgentSecrets, Limits, LogLine, SecretValue};
 
 use super::router_server::web_config;
+use crate::config::HarnessChoice;
 
 /// What a session of this machine is made from. [`LocalOptions::new`] fills in what is usual.
 #[derive(Clone)]
@@ -23,8 +24,16 @@ pub struct LocalOptions {
     pub agent: Option<String>,
     /// The model of agents that name none, as `provider/model`; `None`: the gateway's default.
     pub model: Option<String>,
+    /// What runs the turns. [`LocalOptions::new`]: the agent loop in this process.
+    pub harness: HarnessChoice,
+    /// How many times the model is asked for one prompt at most, whatever an agent's file says; that of an agent which
+    /// can only be a subagent counts nevertheless. `None`: the agents' own `steps`, else [`Settings::steps`].
+    pub steps: Option<u32>,
     /// The Bun executable: see [`beeuni_tools::find_bun`].
     pub bun: PathBuf,
+    /// The folder that `beeuni setup` fills, where the standard harness finds its programs; `None`: only `PATH` and
+    /// the settings `BEEUNI_OPENCODE` and `BEEUNI_RIPGREP` count.
+    pub managed: Option<PathBuf>,
     /// The program that starts workers and commands: this binary (`beeuni`).
     pub guard: PathBuf,
     /// Folder for the worker's code; `None`: `runtime` in the state folder.
@@ -74,7 +83,10 @@ impl LocalOptions {
             session: None,
             agent: None,
             model: None,
+            steps: None,
+            harness: HarnessChoice::Experimental,
             bun: bun.into(),
+            managed: None,
             web: web_config(guard.clone()),
             guard,
             runtime_dir: None,

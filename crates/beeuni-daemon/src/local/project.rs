@@ -2,7 +2,7 @@
 use std::path::{Path, absolute};
 
 use beeuni_agent::Setup;
-use beeuni_manifest::{Folder, Found, HarnessKind, Issue, Loaded, Manifest, Severity, find, load};
+use beeuni_manifest::{AgentMode, Folder, Found, HarnessKind, Issue, Loaded, Manifest, Severity, find, load};
 
 use crate::error::DaemonError;
 
@@ -23,6 +23,8 @@ pub(crate) struct Overrides {
     pub(crate) agent: Option<String>,
     /// The model of agents that name none.
     pub(crate) model: Option<String>,
+    /// How many times the model is asked for one prompt.
+    pub(crate) steps: Option<u32>,
 }
 
 /// Finds the project of `start`.
@@ -55,6 +57,16 @@ pub(crate) fn read(found: &Found, overrides: &Overrides) -> Result<Reading, Daem
         setup.default_agent = Some(agent.clone());
     }
     setup.model.clone_from(&overrides.model);
+    if let Some(steps) = overrides.steps {
+        for agent in &mut setup.agents {
+            // What is meant is the turn of the person: a limit of those who only work for others stays.
+            if agent.mode == AgentMode::Subagent {
+                agent.steps.get_or_insert(steps);
+            } else {
+                agent.steps = Some(steps);
+            }
+        }
+    }
     Ok(Reading {
         manifest,
         setup,

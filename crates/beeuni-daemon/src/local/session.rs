@@ -3,27 +3,30 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use beeuni_agent::harness_tools::HarnessTools;
-use beeuni_agent::{PromptError, PromptOptions, Session, TurnHandle};
 use beeuni_gateway::Gateway;
 use beeuni_manifest::Issue;
-use beeuni_tools::{AgentSecrets, LoadReport, ToolHost};
+use beeuni_protocol::session::{
+    MessageList, PermissionAnswer, PermissionRequest, PromptAnswer, PromptRequest, QuestionAnswer, QuestionRequest,
+    SessionState,
+};
+use beeuni_tools::{AgentSecrets, LoadReport, SecretValue, ToolHost};
 
+use super::core::Core;
 use super::hosting::{Hosting, WebPlace};
 use super::project::{self, Overrides, Reading};
-use super::{LocalOptions, RouterServer, conversation};
+use super::{LocalOptions, RouterServer};
+use crate::bridge::{Bridge, BridgePort};
+use crate::config::HarnessChoice;
 use crate::error::DaemonError;
-use crate::identifier::{is_session_id, random_uuid};
+use crate::harness::{self, EventSource, HarnessError, HarnessPlace, Replaced};
+use crate::identifier::{is_session_id, random_key, random_uuid};
 use crate::web::WebAccess;
 
 /// A running session of this machine. Needs a current-thread Tokio runtime (see [`ToolHost`]).
 pub struct LocalSession {
-    session: Session,
-    harness: HarnessTools,
-    gateway: Gateway,
-    hosting: Hosting,
-    overrides: Overrides,
-    reading: Mutex<Arc<Reading>>,
+    core: Arc<Core>,
+    /// Serves a harness that is a process of its own.
+    bridge: Mutex<Option<Bridge>>,
     /// Serves the web tools for as long as the session lives; `None` with a control plane.
     _router: Option<RouterServer>,
 }
@@ -45,19 +48,20 @@ pub enum ReloadError {
     /// The manifest cannot be read.
     #[error(transparent)]
     Project(#[from] DaemonError),
-    /// The session does not take it.
+    /// The harness does not take it.
     #[error("the session cannot be reloaded")]
-    Session(#[from] PromptError),
+    Harness(#[from] HarnessError),
 }
 
 impl LocalSession {
-    /// Reads the project, opens the session (a new one, or the one of `options.session`) and loads its tools.
+    /// Reads the project, opens the session (a new one, or the one of `options.session`), loads its tools and starts
+    /// its harness.
     ///
     /// Findings in the project keep nothing from starting but a manifest that cannot be read at all, or an agent
     /// that is not there: see [`LocalSession::findings`].
     ///
     /// # Errors
-    /// The project, its manifest, its agent, a folder or the transcript cannot be used.
+    /// The project, its manifest, its agent, a folder or the transcript cannot be used, or the harness does not start.
     pub async fn start(options: LocalOptions) -> Result<Self, DaemonError> {
         let id = match &options.session {
             Some(id) if is_session_id(id) => id.clone(),
@@ -68,9 +72,11 @@ impl LocalSession {
         let overrides = Overrides {
             agent: options.agent.clone(),
             model: options.model.clone(),
+            steps: options.steps,
         };
-        let reading = project::read(&found, &overrides)?;
+        let reading = Arc::new(project::read(&found, &overrides)?);
         reading.agent()?;
+        let programs = harness::programs(options.harness, options.managed.as_deref())?;
         let web = Arc::new(WebAccess::new(options.web.clone()));
         let (place, router) = match &options.control_plane {
             Some(plane) => (WebPlace::ControlPlane(plane.clone()), None),
@@ -80,76 +86,180 @@ impl LocalSession {
             }
         };
         // Whoever made the id can give it again.
-        let hosting = Hosting::prepare(&options, &id, true, found, &reading, place, web).await?;
+        let hosting = Arc::new(Hosting::prepare(&options, &id, true, found, &reading, place, web).await?);
         let gateway = Gateway::new(options.gateway.clone());
-        let (session, harness) = conversation::open(&options, &id, &hosting, &gateway, &reading)?;
-        hosting.host.load(&reading.setup.tools).await;
-        Ok(Self {
-            session,
+        let port = match options.harness {
+            HarnessChoice::Standard => Some(BridgePort::take(SecretValue::new(random_key()?)).await?),
+            HarnessChoice::Experimental | HarnessChoice::None => None,
+        };
+        let harness = harness::build(HarnessPlace {
+            // Sessions of one checkout may run at the same time.
+            folder: options.state.join("opencode").join(&id),
+            options: &options,
+            id: &id,
+            hosting: &hosting,
+            gateway: &gateway,
+            reading: &reading,
+            programs,
+            port: port.as_ref(),
+        })?;
+        let core = Arc::new(Core::new(
+            id,
             harness,
-            gateway,
             hosting,
+            gateway,
             overrides,
-            reading: Mutex::new(Arc::new(reading)),
+            Arc::clone(&reading),
+        ));
+        let bridge = port.map(|port| port.serve(Arc::clone(&core)));
+        let local = Self {
+            core,
+            bridge: Mutex::new(bridge),
             _router: router,
-        })
+        };
+        let loading = Box::pin(local.core.hosting.host.load(&reading.setup.tools));
+        match local.core.harness.start(loading).await {
+            Ok(_) => {
+                local.core.open();
+                Ok(local)
+            }
+            Err(error) => {
+                local.shutdown(Duration::ZERO).await;
+                Err(DaemonError::Harness(error))
+            }
+        }
     }
 
-    /// The conversation: messages, events, permissions, questions. Prompt it with [`LocalSession::prompt`].
+    /// The session's id.
     #[must_use]
-    pub fn session(&self) -> &Session {
-        &self.session
+    pub fn id(&self) -> &str {
+        &self.core.id
     }
 
-    /// Takes a prompt as [`Session::prompt`] does, without the secrets that may stand in it.
+    /// Takes a prompt, without the secrets that may stand in it: it starts a turn, or the turn that runs reads it at
+    /// its next step. It is stored when this returns.
     ///
     /// # Errors
-    /// See [`Session::prompt`].
-    pub fn prompt(&self, text: &str, options: PromptOptions) -> Result<TurnHandle, PromptError> {
-        self.session.prompt(&self.hosting.host.redact(text.to_owned()), options)
+    /// It is empty, the agent cannot take it, or another agent's turn runs.
+    pub async fn prompt(&self, prompt: PromptRequest) -> Result<PromptAnswer, HarnessError> {
+        self.core.harness.prompt(&self.core.id, prompt).await
+    }
+
+    /// Stops the turn that runs: the model's stream ends at once, running calls within a second. Says whether one ran.
+    ///
+    /// # Errors
+    /// The harness fails.
+    pub async fn abort(&self) -> Result<bool, HarnessError> {
+        self.core.harness.abort(&self.core.id).await
+    }
+
+    /// The events after number `after`, with those of subagents; with `None` those from now on.
+    ///
+    /// # Errors
+    /// There is no harness.
+    pub async fn events(&self, after: Option<u64>) -> Result<Box<dyn EventSource>, HarnessError> {
+        self.core.harness.events(after).await
+    }
+
+    /// At most `limit` messages after the message `after`, oldest first.
+    ///
+    /// # Errors
+    /// There is no such message, or the transcript cannot be read.
+    pub async fn messages(&self, after: Option<&str>, limit: usize) -> Result<MessageList, HarnessError> {
+        self.core.harness.messages(&self.core.id, after, limit).await
+    }
+
+    /// How the conversation stands.
+    ///
+    /// # Errors
+    /// The harness fails.
+    pub async fn state(&self) -> Result<SessionState, HarnessError> {
+        self.core.harness.state(&self.core.id).await
+    }
+
+    /// The permission requests that wait in the session and its subagents, oldest first.
+    ///
+    /// # Errors
+    /// The harness fails.
+    pub async fn permissions(&self) -> Result<Vec<PermissionRequest>, HarnessError> {
+        self.core.harness.permissions(&self.core.id).await
+    }
+
+    /// Answers a permission request.
+    ///
+    /// # Errors
+    /// It does not wait any more.
+    pub async fn reply(&self, request: &str, answer: PermissionAnswer) -> Result<(), HarnessError> {
+        self.core.harness.reply(&self.core.id, request, answer).await
+    }
+
+    /// The questions that wait, oldest first.
+    ///
+    /// # Errors
+    /// The harness fails.
+    pub async fn questions(&self) -> Result<Vec<QuestionRequest>, HarnessError> {
+        self.core.harness.questions(&self.core.id).await
+    }
+
+    /// Answers questions; with `None` they are dismissed, and the turn stops.
+    ///
+    /// # Errors
+    /// They do not wait any more, or the number of answers is wrong.
+    pub async fn answer(&self, request: &str, answer: Option<QuestionAnswer>) -> Result<(), HarnessError> {
+        self.core.harness.answer(&self.core.id, request, answer).await
+    }
+
+    /// Waits until no turn runs.
+    pub async fn idle(&self) {
+        self.core.harness.idle().await;
     }
 
     /// The Beeuni and project tools.
     #[must_use]
     pub fn host(&self) -> &ToolHost {
-        &self.hosting.host
+        &self.core.hosting.host
     }
 
     /// Access to models.
     #[must_use]
     pub fn gateway(&self) -> &Gateway {
-        &self.gateway
+        &self.core.gateway
     }
 
     /// The project's root folder, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
-        &self.hosting.found.root
+        &self.core.hosting.found.root
     }
 
     /// The agent of a prompt that names none.
     #[must_use]
     pub fn agent(&self) -> String {
-        self.reading().setup.default_agent.clone().unwrap_or_default()
+        self.core.reading().setup.default_agent.clone().unwrap_or_default()
     }
 
     /// What is wrong in the project's files, as `beeuni validate` finds it, when they were last read.
     #[must_use]
     pub fn findings(&self) -> Vec<Issue> {
-        self.reading().findings.clone()
+        self.core.reading().findings.clone()
     }
 
     /// Which tools loaded, and which did not and why.
     #[must_use]
     pub fn report(&self) -> Arc<LoadReport> {
-        self.hosting.host.report()
+        self.core.hosting.host.report()
+    }
+
+    /// The hosted tools in whose place the standard harness has one of the project's own (O1).
+    #[must_use]
+    pub fn replaced(&self) -> Vec<Replaced> {
+        self.core.harness.replaced()
     }
 
     /// The model that answers the next prompt to `agent` (`None`: the session's agent) that names none itself.
     /// May ask providers, for at most five seconds.
     pub async fn model(&self, agent: Option<&str>) -> ModelInUse {
-        let reading = self.reading();
-        ModelInUse::of(&self.gateway, &reading, agent).await
+        ModelInUse::of(&self.core.gateway, &self.core.reading(), agent).await
     }
 
     /// Replaces the secrets of all agents: calls that start from now on see them.
@@ -157,7 +267,7 @@ impl LocalSession {
     /// # Errors
     /// There is no randomness for the token of a new agent.
     pub fn set_secrets(&self, secrets: AgentSecrets) -> Result<(), DaemonError> {
-        self.hosting.set_secrets(secrets)
+        self.core.hosting.set_secrets(secrets)
     }
 
     /// Reads the project again and exchanges agents, tools, skills and prompts between turns (C2).
@@ -165,24 +275,25 @@ impl LocalSession {
     /// # Errors
     /// The manifest cannot be read, or the session is closed: everything stays as it was.
     pub async fn reload(&self) -> Result<Arc<LoadReport>, ReloadError> {
-        let reading = project::read(&self.hosting.found, &self.overrides)?;
-        self.hosting.set_agents(reading.agent_names())?;
-        let report = self.session.reload(reading.setup.clone()).await?;
-        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(reading);
+        let core = &self.core;
+        let reading = Arc::new(project::read(&core.hosting.found, &core.overrides)?);
+        core.hosting.set_agents(reading.agent_names())?;
+        let report = core.harness.reload(Arc::clone(&reading)).await?;
+        core.set_reading(reading);
         Ok(report)
     }
 
     /// Gives a running turn and running calls `grace`, then stops them, and ends every worker and command.
     pub async fn shutdown(&self, grace: Duration) {
         let begin = Instant::now();
-        let _ = tokio::time::timeout(grace, self.session.idle()).await;
-        self.session.close().await;
-        self.harness.shutdown().await;
-        self.hosting.host.shutdown(grace.saturating_sub(begin.elapsed())).await;
-    }
-
-    fn reading(&self) -> Arc<Reading> {
-        Arc::clone(&self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+        self.core.close();
+        self.core.harness.close(grace).await;
+        let left = grace.saturating_sub(begin.elapsed());
+        self.core.hosting.host.shutdown(left).await;
+        let bridge = self.bridge.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bridge) = bridge {
+            bridge.end().await;
+        }
     }
 }
 

@@ -27,6 +27,8 @@ const MOST_LOOKS: usize = 40;
 /// What the project's files were when they were last loaded, and what they are.
 pub(crate) struct Watch {
     found: Found,
+    /// Whether the folder of the standard harness's own configuration matters.
+    with_config: bool,
     targets: Arc<Targets>,
     /// As they were when it was last looked.
     last: Snapshot,
@@ -47,13 +49,16 @@ pub(crate) struct Content {
     modules: u64,
     /// The packages that modules can import.
     packages: u64,
+    /// The standard harness's own configuration, where it matters.
+    config: u64,
 }
 
 impl Watch {
     /// Nothing was seen yet: the first look is compared with what was loaded until then.
-    pub(crate) fn new(found: Found) -> Self {
+    pub(crate) fn new(found: Found, with_config: bool) -> Self {
         Self {
             found,
+            with_config,
             targets: Arc::default(),
             last: Snapshot::default(),
             known: Known::default(),
@@ -92,16 +97,16 @@ impl Watch {
     /// What the files of `reading` hold now. To be asked before they are loaded. What was seen at the last look stays:
     /// whatever changed since, even before `reading` was read, makes the next look differ and be compared with this.
     pub(crate) async fn content(&mut self, reading: &Arc<Reading>) -> Content {
-        let targets = Arc::new(Targets::of(&self.found, reading));
+        let targets = Arc::new(Targets::of(&self.found, reading, self.with_config));
         self.targets = Arc::clone(&targets);
         let (print, with_packages) = (print_of(reading), self.any_failed);
         let mut known = std::mem::take(&mut self.known);
         let read = move || {
             let now = scan::look(&targets, with_packages);
-            let modules = scan::modules(&targets, &now, &mut known);
-            (known, modules, scan::packages(&targets))
+            let (modules, config) = scan::contents(&targets, &now, &mut known);
+            (known, modules, config, scan::packages(&targets))
         };
-        let Ok((known, modules, packages)) = tokio::task::spawn_blocking(read).await else {
+        let Ok((known, modules, config, packages)) = tokio::task::spawn_blocking(read).await else {
             return Content::default();
         };
         self.known = known;
@@ -109,6 +114,7 @@ impl Watch {
             reading: print,
             modules,
             packages,
+            config,
         }
     }
 
@@ -118,9 +124,11 @@ impl Watch {
             reading,
             modules,
             packages,
+            config,
         } = &self.loaded;
         *reading == content.reading
             && *modules == content.modules
+            && *config == content.config
             && (!self.any_failed || *packages == content.packages)
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Targets {
     modules: BTreeSet<PathBuf>,
     /// Folders in which modules lie that have nothing below them looked at: the project's root.
     beside: BTreeSet<PathBuf>,
+    /// The folder of the standard harness's own configuration, with everything below it.
+    config: Option<PathBuf>,
     /// Folders in which packages may be.
     packages: BTreeSet<PathBuf>,
 }
@@ -54,9 +56,12 @@ pub(super) struct Stamp {
 
 impl Targets {
     /// Everything that `reading` was made from and its tools are made of.
-    pub(super) fn of(found: &Found, reading: &Reading) -> Self {
+    pub(super) fn of(found: &Found, reading: &Reading, with_config: bool) -> Self {
         let root = &found.root;
-        let mut targets = Self::default();
+        let mut targets = Self {
+            config: with_config.then(|| root.join(&reading.manifest.opencode_config_dir)),
+            ..Self::default()
+        };
         for file in reading.manifest.files.iter().chain([&found.file]) {
             let file = root.join(file);
             // A folder may be imported: a file that is new in it is one more import.
@@ -114,6 +119,9 @@ pub(super) fn look(targets: &Targets, with_packages: bool) -> Snapshot {
     }
     for folder in &targets.beside {
         walk(folder, 0, &mut left, &mut stamps);
+    }
+    if let Some(folder) = &targets.config {
+        walk(folder, DEPTH, &mut left, &mut stamps);
     }
     Snapshot {
         stamps,
@@ -182,21 +190,30 @@ fn hash_folder(folder: &Path, scopes: bool, hasher: &mut DefaultHasher) {
 /// What files hold, by the state in which they were read.
 pub(super) type Known = HashMap<PathBuf, (Stamp, u64)>;
 
-/// A number for what the files of tool modules hold. Those that `known` has in their present state are not read
-/// again; it is brought up to date.
-pub(super) fn modules(targets: &Targets, now: &Snapshot, known: &mut Known) -> u64 {
-    let mut hasher = DefaultHasher::new();
+/// A number for what the files of tool modules hold, and one for those of the standard harness's own configuration.
+/// Files that `known` has in their present state are not read again; it is brought up to date.
+pub(super) fn contents(targets: &Targets, now: &Snapshot, known: &mut Known) -> (u64, u64) {
+    let (mut modules, mut config) = (DefaultHasher::new(), DefaultHasher::new());
     let before = std::mem::take(known);
-    for (path, stamp) in now.stamps.iter().filter(|(path, _)| targets.is_of_module(path)) {
-        let Some(stamp) = stamp else { continue };
+    for (path, stamp) in &now.stamps {
+        let of_module = targets.is_of_module(path);
+        let of_config = targets.config.as_ref().is_some_and(|folder| path.starts_with(folder));
+        let (Some(stamp), true) = (stamp, of_module || of_config) else {
+            continue;
+        };
         let content = match before.get(path) {
             Some((state, content)) if state == stamp => *content,
             _ => content(path, stamp),
         };
-        (path, content).hash(&mut hasher);
+        if of_module {
+            (path, content).hash(&mut modules);
+        }
+        if of_config {
+            (path, content).hash(&mut config);
+        }
         known.insert(path.clone(), (*stamp, content));
     }
-    hasher.finish()
+    (modules.finish(), config.finish())
 }
 
 fn content(path: &Path, stamp: &Stamp) -> u64 {

@@ -27,6 +27,9 @@ impl Calls {
     pub(super) fn add(&mut self, delta: &ToolCallDelta<'_>, sink: &mut impl FnMut(ChatEvent)) {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let arguments = delta.arguments();
+        if self.repeats(delta, id, &arguments) {
+            return;
+        }
         let index = match self.find(delta, id, &arguments) {
             Some(index) => index,
             None => {
@@ -81,15 +84,33 @@ impl Calls {
         self.calls.iter().any(|call| call.name.is_none())
     }
 
+    /// Whether a delta only says again what is there: some servers send each call once more as a whole. To take it for
+    /// another call would run it twice.
+    fn repeats(&self, delta: &ToolCallDelta<'_>, id: Option<&str>, arguments: &str) -> bool {
+        let (Some(id), Some(name)) = (id, delta.name()) else {
+            return false;
+        };
+        self.calls.iter().any(|call| {
+            call.provider_id.as_deref() == Some(id)
+                && call.provider_index == delta.index
+                && call.name.as_deref() == Some(name)
+                && call.arguments == arguments
+                && call.is_whole()
+        })
+    }
+
     /// The call that a delta goes on with; `None`: it begins a new one.
     fn find(&self, delta: &ToolCallDelta<'_>, id: Option<&str>, arguments: &str) -> Option<usize> {
         if let Some(id) = id {
-            let known = self
-                .calls
-                .iter()
-                .position(|call| call.provider_id.as_deref() == Some(id));
-            if known.is_some() {
-                return known;
+            let same_id = |call: &Call| call.provider_id.as_deref() == Some(id);
+            let same_index = |call: &Call| delta.index.is_none() || call.provider_index == delta.index;
+            let calls = &self.calls;
+            if let Some(known) = calls.iter().rposition(|call| same_id(call) && same_index(call)) {
+                return self.calls.get(known)?.goes_on(delta, arguments).then_some(known);
+            }
+            // The same id under another number: some models give one id to all calls of an answer.
+            if let Some(known) = calls.iter().rposition(same_id) {
+                return delta.name().is_none().then_some(known);
             }
         }
         // By index; servers that leave it out mean the latest call.
@@ -98,20 +119,27 @@ impl Calls {
             None => self.calls.len().checked_sub(1)?,
         };
         let call = self.calls.get(candidate)?;
-        let Some(name) = delta.name() else {
-            // An id that comes late, or changes from delta to delta, still belongs to this call.
-            return Some(candidate);
-        };
-        if id.is_some() && call.provider_id.is_some() {
+        if delta.name().is_some() && id.is_some() && call.provider_id.is_some() {
             // A new id with a name: the next call, whatever its index says (Gemini sends 0 for all).
             return None;
         }
-        // Neither told apart by an id. A name that is repeated goes on with the call until the
-        // arguments are whole; another name, or arguments after whole ones, begin the next call.
-        let repeated = call.name.as_deref().is_none_or(|known| known == name);
-        let whole = serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
-        let goes_on = repeated && (arguments.is_empty() || !whole);
-        goes_on.then_some(candidate)
+        call.goes_on(delta, arguments).then_some(candidate)
+    }
+}
+
+impl Call {
+    /// Whether a delta that nothing else tells apart from this call goes on with it. A name that is repeated does
+    /// until the arguments are whole; another name, or arguments after whole ones, begin the next call. Without a
+    /// name it always does: also an id that comes late, or changes from delta to delta.
+    fn goes_on(&self, delta: &ToolCallDelta<'_>, arguments: &str) -> bool {
+        let Some(name) = delta.name() else { return true };
+        let repeated = self.name.as_deref().is_none_or(|known| known == name);
+        repeated && (arguments.trim().is_empty() || !self.is_whole())
+    }
+
+    /// Whether its arguments are complete.
+    fn is_whole(&self) -> bool {
+        serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok()
     }
 }
 

@@ -6,9 +6,12 @@ mod chunk;
 mod event;
 mod sse;
 mod stream;
+mod written;
 
 pub use event::{ChatEvent, FinishReason, Usage};
 pub use stream::ChatStream;
+pub use written::WrittenCall;
+pub(crate) use written::noting;
 
 use bytes::Bytes;
 

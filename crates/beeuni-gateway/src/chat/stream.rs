@@ -23,7 +23,7 @@ use crate::provider::Provider;
 const PATIENCE_AFTER_FINISH: Duration = Duration::from_secs(5);
 
 /// The largest answer of a server that does not stream.
-const MAX_WHOLE_ANSWER: usize = 32 * 1024 * 1024;
+pub(super) const MAX_WHOLE_ANSWER: usize = 32 * 1024 * 1024;
 
 /// A model's answer as it arrives. Dropping it ends the HTTP request.
 ///
@@ -37,12 +37,28 @@ pub struct ChatStream {
 }
 
 /// What the body turned out to be.
-enum Form {
+#[derive(Default)]
+pub(super) enum Form {
     /// Nothing but white space so far.
+    #[default]
     Unknown,
     Events(SseParser),
     /// JSON or a web page, to be read whole.
     Whole(Vec<u8>),
+}
+
+impl Form {
+    /// Tells by the next bytes of a body, if it is not known yet.
+    pub(super) fn begin(&mut self, bytes: &[u8]) {
+        if let Self::Unknown = self {
+            *self = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                None => Self::Unknown,
+                // Neither can begin an event stream.
+                Some(b'{' | b'[' | b'<') => Self::Whole(Vec::new()),
+                Some(_) => Self::Events(SseParser::default()),
+            };
+        }
+    }
 }
 
 impl ChatStream {
@@ -83,14 +99,7 @@ impl ChatStream {
         let Self {
             form, answer, queue, ..
         } = self;
-        if let Form::Unknown = form {
-            *form = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                None => return,
-                // Neither can begin an event stream.
-                Some(b'{' | b'[' | b'<') => Form::Whole(Vec::new()),
-                Some(_) => Form::Events(SseParser::default()),
-            };
-        }
+        form.begin(bytes);
         match form {
             Form::Unknown => {}
             Form::Whole(whole) => {

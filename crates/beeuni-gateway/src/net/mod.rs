@@ -4,7 +4,7 @@ mod body;
 mod tls;
 
 pub use body::{AnswerBody, BodyError};
-pub(crate) use body::{collect_up_to, from_reqwest, full};
+pub(crate) use body::{boxed, collect_up_to, from_reqwest, full};
 pub(crate) use tls::{TlsError, roots_of_the_system, without_roots};
 
 use std::path::PathBuf;

@@ -11,10 +11,12 @@ const PIECE: usize = 24;
 /// An event stream.
 pub(super) fn events(request: &Request, reply: &Reply) -> String {
     let mut stream = String::new();
+    // Made once: each takes a walk through the whole conversation.
+    let id = answer_id(request);
     let mut send = |value: &Value| stream.push_str(&format!("data: {value}\n\n"));
     let chunk = |delta: Value, reason: Option<&str>| {
         envelope(
-            request,
+            &id,
             "chat.completion.chunk",
             json!([{
                 "index": 0, "delta": delta, "finish_reason": reason,
@@ -42,7 +44,7 @@ pub(super) fn events(request: &Request, reply: &Reply) -> String {
     }
     send(&chunk(json!({}), Some(finish_reason(reply))));
     if request.wants_usage() {
-        let mut last = envelope(request, "chat.completion.chunk", json!([]));
+        let mut last = envelope(&id, "chat.completion.chunk", json!([]));
         last["usage"] = usage(request, reply);
         send(&last);
     }
@@ -60,14 +62,18 @@ pub(super) fn whole(request: &Request, reply: &Reply) -> String {
         }
     };
     let choice = json!({ "index": 0, "message": message, "finish_reason": finish_reason(reply) });
-    let mut answer = envelope(request, "chat.completion", json!([choice]));
+    let mut answer = envelope(&answer_id(request), "chat.completion", json!([choice]));
     answer["usage"] = usage(request, reply);
     answer.to_string()
 }
 
-fn envelope(request: &Request, object: &str, choices: Value) -> Value {
+fn answer_id(request: &Request) -> String {
+    format!("rehearsal-{:016x}", request.fingerprint())
+}
+
+fn envelope(id: &str, object: &str, choices: Value) -> Value {
     json!({
-        "id": format!("rehearsal-{:016x}", request.fingerprint()),
+        "id": id,
         "object": object,
         // Always the same: two runs of one conversation are equal byte for byte.
         "created": 0,

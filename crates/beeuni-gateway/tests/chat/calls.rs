@@ -131,6 +131,53 @@ async fn a_repeated_name_or_a_changing_id_stays_one_call() {
 }
 
 #[tokio::test]
+async fn calls_that_share_an_id_stay_separate() {
+    let two = expect(&[("a", "f", "{\"x\":1}"), ("a", "g", "{\"y\":2}")]);
+    let by_index = calls_of(&[
+        json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "" } }]),
+        json!([{ "index": 0, "function": { "arguments": "{\"x\":1}" } }]),
+        json!([{ "index": 1, "id": "a", "function": { "name": "g", "arguments": "" } }]),
+        json!([{ "index": 1, "function": { "arguments": "{\"y\"" } }]),
+        json!([{ "index": 1, "id": "a", "function": { "arguments": ":2}" } }]),
+    ])
+    .await;
+    assert_eq!(by_index, two);
+    let interleaved = calls_of(&[
+        json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"x\"" } },
+               { "index": 1, "id": "a", "function": { "name": "g", "arguments": "{\"y\"" } }]),
+        json!([{ "index": 1, "id": "a", "function": { "name": "g", "arguments": ":2}" } },
+               { "index": 0, "id": "a", "function": { "name": "f", "arguments": ":1}" } }]),
+    ])
+    .await;
+    assert_eq!(interleaved, two);
+    for numbered in [json!(0), json!(null)] {
+        let in_one = calls_of(&[
+            json!([{ "index": numbered, "id": "a", "function": { "name": "f", "arguments": "{\"x\":1}" } },
+                   { "index": numbered, "id": "a", "function": { "name": "g", "arguments": "{\"y\":2}" } }]),
+        ])
+        .await;
+        assert_eq!(in_one, two, "{numbered}");
+    }
+    let same_tool = calls_of(&[
+        json!([{ "id": "a", "function": { "name": "f", "arguments": "{}" } }]),
+        json!([{ "id": "a", "function": { "name": "f", "arguments": "{\"x\":1}" } }]),
+    ])
+    .await;
+    assert_eq!(same_tool, expect(&[("a", "f", "{}"), ("a", "f", "{\"x\":1}")]));
+}
+
+#[tokio::test]
+async fn a_call_that_is_sent_again_as_a_whole_is_made_once() {
+    let found = calls_of(&[
+        json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"x\"" } }]),
+        json!([{ "index": 0, "function": { "arguments": ":1}" } }]),
+        json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"x\":1}" } }]),
+    ])
+    .await;
+    assert_eq!(found, expect(&[("a", "f", "{\"x\":1}")]));
+}
+
+#[tokio::test]
 async fn arguments_before_the_name_are_kept() {
     let found = calls_of(&[
         json!([{ "index": 0, "id": "a", "function": { "arguments": "{\"x\"" } }]),

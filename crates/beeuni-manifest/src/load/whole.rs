@@ -43,6 +43,7 @@ impl Reader<'_> {
             file: root.file.to_string(),
             default_agent,
             harness: harness.unwrap_or(HarnessKind::Standard),
+            harness_key: harness.is_some(),
             opencode_config_dir: config_dir.unwrap_or_else(|| CONFIG_DIR.to_owned()),
             tools_key: !tools_keys.is_empty(),
             tools,

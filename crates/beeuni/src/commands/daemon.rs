@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::Context;
 use super::tools::call_input;
 use crate::bun;
+use crate::dirs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::runtime::block_on;
@@ -28,6 +29,7 @@ Environment:
   BEEUNI_LOG       what is logged: error, warn, info (default), debug, trace, or a filter such as
                    `warn,beeuni_tools=debug`
   BEEUNI_BUN       the Bun executable
+  BEEUNI_OPENCODE  the OpenCode executable, for the standard harness (BEEUNI_RIPGREP: its ripgrep)
 
 Examples:
   BEEUNI_TOKEN=$(openssl rand -hex 32) beeuni daemon --project . --harness none
@@ -72,7 +74,7 @@ pub(crate) struct Args {
 enum Harness {
     /// Nothing: only the tools are hosted
     None,
-    /// OpenCode (not in this version yet)
+    /// OpenCode
     Standard,
     /// The agent loop inside the daemon
     Experimental,
@@ -116,6 +118,7 @@ pub(crate) fn run(context: &mut Context, args: Args) -> Result<Exit, Failure> {
         api_url: variable("BEEUNI_API_URL")?,
         bun: bun::required()?,
         guard,
+        managed: dirs::managed(),
         limits: limits(
             &Limits::default(),
             args.call_timeout,
@@ -183,6 +186,7 @@ pub(crate) fn start_log(color: bool) -> Result<(), Failure> {
 pub(crate) fn failure(error: &DaemonError) -> Failure {
     let message = error.to_string();
     let failure = match error {
+        DaemonError::Program(_) => Failure::user(message).hint("`beeuni doctor` shows what else is missing"),
         DaemonError::Manifest { .. } | DaemonError::Agent { .. } | DaemonError::NoAgent { .. } => {
             Failure::manifest(message)
         }

@@ -9,6 +9,7 @@ use crate::bun::{self, Age, PINNED, program_version};
 use crate::dirs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::opencode::Program;
 use crate::output::{DIM, ERROR, GOOD, Output, WARNING, count, visible};
 use crate::project::Project;
 
@@ -91,7 +92,7 @@ pub(crate) fn run(context: &mut Context, args: &Args) -> Result<Exit, Failure> {
         of_program(
             "npm",
             &["--version"],
-            "`beeuni setup` installs Bun with it",
+            "`beeuni setup` installs Bun and OpenCode with it",
             "apt-get install npm",
         ),
         of_program(
@@ -100,12 +101,12 @@ pub(crate) fn run(context: &mut Context, args: &Args) -> Result<Exit, Failure> {
             "sessions run inside bubblewrap; tools do not need it",
             "apt-get install bubblewrap",
         ),
-        of_program(
+        of_harness(
             "opencode",
-            &["--version"],
+            Program::OpenCode,
             "the standard harness; tools do not need it",
-            "npm install -g opencode-ai",
         ),
+        of_harness("ripgrep", Program::Ripgrep, "OpenCode searches with it"),
         of_folder("cache folder", dirs::cache(), "XDG_CACHE_HOME"),
         of_folder("runtime folder", dirs::managed(), "BEEUNI_RUNTIME_DIR"),
         of_models(&GatewayConfig::from_env()),
@@ -155,6 +156,32 @@ fn fix_of_bun() -> &'static str {
     match std::env::var_os("BEEUNI_BUN") {
         Some(setting) if !setting.is_empty() => "unset BEEUNI_BUN && beeuni setup",
         _ => "beeuni setup",
+    }
+}
+
+/// A program of the standard harness.
+fn of_harness(name: &'static str, program: Program, purpose: &str) -> Finding {
+    let fix = match std::env::var_os(program.variable()) {
+        Some(setting) if !setting.is_empty() => format!("unset {} && beeuni setup", program.variable()),
+        _ => "beeuni setup".to_owned(),
+    };
+    let (path, origin) = match program.find() {
+        Ok(found) => found,
+        Err(error) => {
+            return Finding::new(name, State::Missing, format!("{}: {purpose}", error.tried.join(", "))).fix(fix);
+        }
+    };
+    let place = format!("{} ({})", path.display(), origin.text());
+    match program.version(&path) {
+        Ok(version) if version == program.pinned() => Finding::new(name, State::Ok, format!("{version} at {place}")),
+        // Every ripgrep of the last years does; OpenCode's interface changes with its versions.
+        Ok(version) if program == Program::Ripgrep => Finding::new(name, State::Ok, format!("{version} at {place}")),
+        Ok(version) => {
+            let pinned = program.pinned();
+            let detail = format!("{version} at {place}; Beeuni is tested with {pinned}");
+            Finding::new(name, State::Warning, detail).fix(fix)
+        }
+        Err(reason) => Finding::new(name, State::Failed, format!("{place} {reason}")).fix(fix),
     }
 }
 

@@ -15,13 +15,13 @@ fn careful() -> Talk {
 
 impl Talk {
     /// Waits for a permission request.
-    fn asked(&self) -> Value {
+    pub(crate) fn asked(&self) -> Value {
         until("a permission request", || {
             self.get("/permissions").json()["permissions"].get(0).cloned()
         })
     }
 
-    fn reply(&self, request: &Value, body: &Value) -> (u16, String) {
+    pub(crate) fn reply(&self, request: &Value, body: &Value) -> (u16, String) {
         let reply = self.post(&format!("/permissions/{}", request["id"].as_str().unwrap()), body);
         (reply.status, reply.body)
     }

@@ -1,6 +1,7 @@
 //! Starting: the ready line, the session's id, the state folder, and every way not to start.
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -80,14 +81,19 @@ fn two_daemons_never_share_a_state_folder() {
     project.daemon(&[]);
 }
 
+/// The command of a daemon on a machine without OpenCode.
+fn without_opencode(mut command: Command) -> Command {
+    command.env("BEEUNI_OPENCODE", "/nonexistent/opencode");
+    command
+}
+
 #[test]
-fn the_standard_harness_is_not_there_yet_and_that_is_said_at_once() {
+fn a_missing_opencode_is_said_at_once_with_the_command_that_installs_it() {
     let project = Project::new(&[]);
-    let (code, out, log) = project.refused(&["--harness", "standard"]);
-    assert_eq!((code, out.as_str()), (2, ""));
-    assert!(log.contains("standard harness"), "{log}");
+    let (code, out, log) = ended(without_opencode(project.command(&["--harness", "standard"])));
+    assert_eq!((code, out.as_str()), (1, ""));
     assert!(
-        log.contains("--harness experimental") && log.contains("--harness none"),
+        log.contains("OpenCode was not found") && log.contains("beeuni setup"),
         "{log}"
     );
     assert!(!project.state().exists(), "a refused start wrote a state folder");
@@ -96,9 +102,14 @@ fn the_standard_harness_is_not_there_yet_and_that_is_said_at_once() {
 #[test]
 fn without_the_flag_the_project_says_which_harness_and_the_flag_wins() {
     let project = Project::new(&[]);
-    let (code, _, log) = ended(project.command_without_harness());
-    assert_eq!(code, 2);
-    assert!(log.contains("standard harness") && log.contains("beeuni.yaml"), "{log}");
+    let (code, _, log) = ended(without_opencode(project.command_without_harness()));
+    assert_eq!(code, 1);
+    assert!(log.contains("OpenCode was not found"), "{log}");
+    let (code, _, log) = project.refused(&["--harness", "another"]);
+    assert!(
+        code == 2 && log.contains("another") && log.contains("standard"),
+        "{log}"
+    );
     let manifest = project.read("beeuni.yaml").unwrap();
     project.write("beeuni.yaml", &format!("{manifest}harness: experimental\n"));
     let harness = |daemon: &Daemon| daemon.ask("GET", "/beeuni/health", "").json()["harness"]["id"].clone();

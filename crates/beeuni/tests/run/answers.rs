@@ -71,7 +71,7 @@ fn no_prompt_is_wrong_usage() {
     ");
     assert_eq!(run.run(&["words", "--prompt", "text"]).code, 2);
     assert_eq!(run.run(&["--on-ask", "maybe", "words"]).code, 2);
-    assert_eq!(run.run(&["--harness", "standard", "words"]).code, 2);
+    assert_eq!(run.run(&["--harness", "another", "words"]).code, 2);
     assert!(run.asked().is_empty());
 }
 
@@ -132,11 +132,15 @@ fn the_step_limit_ends_in_a_summary_and_says_so() {
 }
 
 #[test]
-fn a_step_limit_of_the_agents_own_counts_and_is_told() {
+fn the_step_limit_of_the_command_line_counts_before_the_agents_own() {
     let run = Run::with_agent("return 'again'", "steps: 1\n");
-    run.calls("probe", &serde_json::json!({})).says("That is all.");
+    let call = serde_json::json!({});
+    run.calls("probe", &call).calls("probe", &call).says("That is all.");
     let ran = run.run(&["--steps", "9", "Work"]);
-    assert_eq!((ran.code, run.asked().len()), (0, 2), "{ran}");
-    let told = "warning: agents/beeuni.md sets `steps: 1`, and that counts instead of --steps";
-    assert!(ran.stderr.contains(told), "{ran}");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "That is all.\n"), "{ran}");
+    assert!(!ran.stderr.contains("warning: "), "{ran}");
+    run.calls("probe", &call).says("A summary.");
+    let ran = run.run(&["Work"]);
+    assert_eq!((ran.code, run.asked().len()), (0, 5), "{ran}");
+    assert!(ran.stderr.contains("warning: the limit of "), "{ran}");
 }

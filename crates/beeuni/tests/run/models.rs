@@ -2,7 +2,7 @@
 use beeuni_gateway::testing::{Answer, chunk};
 use serde_json::json;
 
-use crate::model::{KEY, Run, ollama_is_here};
+use crate::model::{KEY, Run};
 
 #[test]
 fn the_key_goes_to_the_provider_and_shows_nowhere() {
@@ -95,9 +95,6 @@ fn the_model_of_the_command_line_comes_first() {
 /// The issue's own example: no key, no network, one call.
 #[test]
 fn with_no_provider_the_rehearsal_model_answers_and_says_so() {
-    if ollama_is_here() {
-        return;
-    }
     let run = Run::new("return 'status: in transit, order ' + args.id");
     run.shell.write(
         "tools/probe.ts",
@@ -180,9 +177,6 @@ fn models_are_listed_with_the_default() {
 
 #[test]
 fn models_say_plainly_that_there_are_none() {
-    if ollama_is_here() {
-        return;
-    }
     let run = Run::new("return 'ok'");
     let ran = run.shell.ran(&mut run.bare(&["models"]));
     assert_eq!(ran.code, 0, "{ran}");

@@ -26,7 +26,7 @@ pub(crate) use http::{Connection, Reply, request, signed};
 pub(crate) use model::{KEY, Model, offered};
 pub(crate) use processes::{descendants, until_gone};
 pub(crate) use project::Project;
-pub(crate) use talk::{Talk, parts};
+pub(crate) use talk::{SESSION, Talk, harness_command, parts};
 
 /// The session token of every daemon here.
 pub(crate) const TOKEN: &str = "session-token-0123456789abcdef";

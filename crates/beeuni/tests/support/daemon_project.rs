@@ -137,6 +137,10 @@ impl Project {
             .env("HOME", self.home())
             .env("TMPDIR", self.temp());
         command.env("BEEUNI_BUN", bun()).env("BEEUNI_TOKEN", TOKEN);
+        command.env("BEEUNI_OLLAMA", "off").env("BEEUNI_RUNTIME_DIR", runtime());
+        for name in ["BEEUNI_OPENCODE", "BEEUNI_RIPGREP"] {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
         command
             .arg("daemon")
             .arg("--project")
@@ -178,10 +182,14 @@ impl Project {
     }
 }
 
+/// The folder that `make` installs Bun and OpenCode in.
+fn runtime() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtime")
+}
+
 /// The Bun that the tests run: BEEUNI_BUN, else the one that `make` installed.
 fn bun() -> PathBuf {
-    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtime");
     let setting = std::env::var_os("BEEUNI_BUN").map(PathBuf::from);
-    beeuni_tools::find_bun(setting.as_deref(), &runtime)
+    beeuni_tools::find_bun(setting.as_deref(), &runtime())
         .unwrap_or_else(|error| panic!("{error}; `make test` installs it"))
 }

@@ -28,11 +28,30 @@ impl Talk {
         Self { daemon, project, model }
     }
 
+    /// A daemon on a project with one of the harnesses.
+    pub(crate) fn on_harness(project: Project, harness: &str) -> Self {
+        let model = Model::new();
+        let mut command = harness_command(&project, harness);
+        with_model(&mut command, &model);
+        let daemon = Daemon::start(command);
+        Self { daemon, project, model }
+    }
+
     /// The same daemon once more, after the first has ended.
     pub(crate) fn again(self) -> Self {
         let Self { daemon, project, model } = self;
         drop(daemon);
         let daemon = Daemon::start(command(&project, &model));
+        Self { daemon, project, model }
+    }
+
+    /// The same with this harness, after the first has ended.
+    pub(crate) fn again_on(self, harness: &str) -> Self {
+        let Self { daemon, project, model } = self;
+        drop(daemon);
+        let mut command = harness_command(&project, harness);
+        with_model(&mut command, &model);
+        let daemon = Daemon::start(command);
         Self { daemon, project, model }
     }
 
@@ -94,10 +113,19 @@ pub(crate) fn parts(messages: &[Value], kind: &str) -> Vec<Value> {
 
 /// The command of a daemon with the experimental harness and the scripted model.
 pub(crate) fn command(project: &Project, model: &Model) -> Command {
-    let mut command = project.command(&["--harness", "experimental", "--session", SESSION]);
+    let mut command = harness_command(project, "experimental");
+    with_model(&mut command, model);
+    command
+}
+
+/// The command of a daemon with a harness, and no model but the built-in one.
+pub(crate) fn harness_command(project: &Project, harness: &str) -> Command {
+    project.command(&["--harness", harness, "--session", SESSION])
+}
+
+fn with_model(command: &mut Command, model: &Model) {
     command
         .env("BEEUNI_LLM_BASE_URL", model.server.base_url())
         .env("BEEUNI_LLM_API_KEY", KEY)
         .env("BEEUNI_MODEL", "custom/scripted");
-    command
 }

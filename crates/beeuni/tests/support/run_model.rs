@@ -115,10 +115,11 @@ impl Run {
         command
     }
 
-    /// `beeuni` with these arguments and no model set up. Ollama is looked for where there is none.
+    /// `beeuni` with these arguments and no model set up, whatever runs on this machine.
     pub(crate) fn bare(&self, args: &[&str]) -> Command {
         let mut command = self.shell.command(args);
         with_bun(&mut command);
+        command.env("BEEUNI_OLLAMA", "off");
         command
     }
 
@@ -146,12 +147,6 @@ impl Run {
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
-}
-
-/// Whether this machine has an Ollama, which is a provider then: what happens without any cannot be seen here.
-pub(crate) fn ollama_is_here() -> bool {
-    let address = std::net::SocketAddr::from(([127, 0, 0, 1], 11434));
-    std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok()
 }
 
 /// Sends a signal.

@@ -103,7 +103,7 @@ impl Jobs {
                     }
                 }
             };
-            let ending = process.run(&capture, &|| {}, end).await;
+            let ending = process.run(&capture, &|| None, end).await;
             let _ = tell.send(Some(ending));
         });
         table.last += 1;

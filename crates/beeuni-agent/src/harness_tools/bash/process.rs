@@ -114,18 +114,18 @@ impl Process {
     }
 
     /// Reads what the command prints into `capture` until it and all that it started have ended. When `end` comes
-    /// first, they are ended. `told` is called after each piece.
+    /// first, they are ended. `tell` is called after each piece; where it gives a moment, once more then.
     pub(super) async fn run(
         mut self,
         capture: &Mutex<Capture>,
-        told: &(dyn Fn() + Send + Sync),
+        tell: &(dyn Fn() -> Option<Instant> + Send + Sync),
         end: impl Future<Output = Why> + Send,
     ) -> Ending {
         let mut end = std::pin::pin!(end);
         let mut chunk = vec![0; 64 * 1024];
         let (mut status, mut at_end, mut why) = (None, false, None);
-        let (mut insist_at, mut kill_at, mut drained_at): (Option<Instant>, Option<Instant>, Option<Instant>) =
-            (None, None, None);
+        let (mut insist_at, mut kill_at): (Option<Instant>, Option<Instant>) = (None, None);
+        let (mut drained_at, mut tell_at): (Option<Instant>, Option<Instant>) = (None, None);
         while status.is_none() || !at_end {
             tokio::select! {
                 biased;
@@ -148,7 +148,7 @@ impl Process {
                     Ok(0) | Err(_) => at_end = true,
                     Ok(read) => {
                         capture.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
-                        told();
+                        tell_at = tell();
                     }
                 },
                 () = sleep_until(insist_at) => {
@@ -160,6 +160,7 @@ impl Process {
                     let _ = self.child.start_kill();
                 }
                 () = sleep_until(drained_at) => break,
+                () = sleep_until(tell_at) => tell_at = tell(),
             }
         }
         let mut report = String::new();

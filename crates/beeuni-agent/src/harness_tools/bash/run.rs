@@ -16,7 +16,7 @@ use crate::harness_tools::{Inner, nearest};
 
 /// How long a background job is watched before the call returns: what fails at once is told at once.
 const FIRST_LOOK: Duration = Duration::from_millis(300);
-/// How often progress is told.
+/// How often progress is told at most.
 const PROGRESS: Duration = Duration::from_millis(250);
 
 /// Metadata: `{ exit, signal?, timed_out?, stopped?, left?, job?, running?, seconds }`; `exit` is null where there is none.
@@ -89,15 +89,19 @@ async fn foreground(
         }
     };
     let last_told = Mutex::new(Instant::now());
-    let told = || {
-        let Some(progress) = context.progress else { return };
+    let tell = || {
+        let progress = context.progress?;
         let mut last = last_told.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() >= PROGRESS {
-            *last = Instant::now();
-            progress(&capture.lock().unwrap_or_else(PoisonError::into_inner).recent());
+        let due = *last + PROGRESS;
+        if Instant::now() < due {
+            // What came last may be what the command then waits on: it is told without waiting for more.
+            return Some(due);
         }
+        *last = Instant::now();
+        progress(&capture.lock().unwrap_or_else(PoisonError::into_inner).recent());
+        None
     };
-    let ending = process.run(&capture, &told, end).await;
+    let ending = process.run(&capture, &tell, end).await;
     let capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
     let printed = !capture.is_empty();
     let text = capture.finish(&notes(ending, printed));

@@ -110,7 +110,7 @@ pub(in crate::harness_tools) async fn run(
         }
         if total == 0 {
             text = format!(
-                "No file matches {} in {shown}. Ignored and hidden files are left out: `find` in `bash` sees them.\n",
+                "No file matches {} in `{shown}`. Ignored and hidden files are left out: `find` in `bash` sees them.\n",
                 call.pattern
             );
         }

@@ -215,7 +215,7 @@ impl Call {
         }
         let shown = &self.place.shown;
         if files == 0 {
-            let _ = writeln!(text, "No match for {} in {shown}.", self.pattern);
+            let _ = writeln!(text, "No match for {} in `{shown}`.", self.pattern);
         }
         if found.withheld > 0 {
             let _ = writeln!(

@@ -45,6 +45,13 @@ impl Parser<'_> {
                 while self.peek().is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
                     self.at += 1;
                 }
+                if self.peek() == Some('\\') && self.ahead(1) == Some('\n') {
+                    return Err(Unclear("a name is broken over two lines"));
+                }
+            }
+            // A shell looks for the end of `$(…)` here although it is none.
+            Some('$') if matches!(self.ahead(1), Some('(' | '{' | '[' | '\'' | '"')) => {
+                return Err(Unclear("`$$` stands before a parenthesis or quote"));
             }
             Some('0'..='9' | '@' | '*' | '#' | '?' | '-' | '$' | '!') => self.at += 1,
             _ => {

@@ -60,11 +60,18 @@ impl Parser<'_> {
         let (mut delimiter, mut quoted) = (String::new(), false);
         while let Some(c) = self.peek() {
             match c {
+                // It is part of the word, and its text is the end's.
+                '<' | '>' if self.ahead(1) == Some('(') => {
+                    return Err(Unclear("the end of a here-document cannot be read"));
+                }
                 _ if words::ends_word(c) => break,
                 '\'' | '"' => {
                     quoted = true;
                     self.at += 1;
-                    while self.peek().is_some_and(|inner| inner != c && inner != '\\') {
+                    while self
+                        .peek()
+                        .is_some_and(|inner| inner != c && !matches!(inner, '\\' | '$' | '`'))
+                    {
                         delimiter.extend(self.peek());
                         self.at += 1;
                     }

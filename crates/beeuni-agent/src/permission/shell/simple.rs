@@ -1,6 +1,6 @@
 //! A simple command: assignments, words and redirections.
 
-use super::parse::{Parsed, Parser, Unclear};
+use super::parse::{KEYWORDS, Parsed, Parser, Unclear};
 use super::script::{Command, Word};
 use super::words;
 
@@ -12,9 +12,11 @@ impl Parser<'_> {
             scope: self.scope,
             ..Command::default()
         };
+        let mut redirected = false;
         loop {
             self.blanks();
             let Some(c) = self.peek() else { break };
+            let before_words = command.words.is_empty();
             match c {
                 '\n' | ';' | '|' | ')' => break,
                 '&' if self.ahead(1) != Some('>') => break,
@@ -26,8 +28,19 @@ impl Parser<'_> {
                     return self.empty_parentheses();
                 }
                 '<' | '>' if self.ahead(1) == Some('(') => command.words.push(self.word()?),
-                '<' | '>' | '&' => self.redirect(&mut command)?,
-                '0'..='9' if self.number_before_redirect() => self.redirect(&mut command)?,
+                '<' | '>' | '&' => {
+                    redirected = true;
+                    self.redirect(&mut command)?;
+                }
+                '0'..='9' if self.number_before_redirect() => {
+                    redirected = true;
+                    self.redirect(&mut command)?;
+                }
+                // No keyword here; but a shell writes what stands in `$(…)` anew before it runs it, with the
+                // redirection behind, and then it is one.
+                _ if redirected && before_words && self.keyword_follows() => {
+                    return Err(Unclear("a keyword stands behind a redirection"));
+                }
                 _ => self.word_or_assignment(&mut command)?,
             }
         }
@@ -113,6 +126,10 @@ impl Parser<'_> {
             .iter()
             .take_while(|c| !words::ends_word(**c) && !matches!(c, ']' | '[' | '\'' | '"' | '\\' | '$' | '`'));
         rest.get(name + 1 + inside.count()) != Some(&']')
+    }
+
+    fn keyword_follows(&self) -> bool {
+        self.plain_word().is_some_and(|word| KEYWORDS.contains(&word.as_str()))
     }
 
     fn number_before_redirect(&self) -> bool {

@@ -32,8 +32,8 @@ impl Parser<'_> {
                             }
                         }
                         Some(escaped) => word.text.push(escaped),
-                        // At the very end it stands for itself.
-                        None => word.text.push('\\'),
+                        // Whether it stands for itself depends on the lines before.
+                        None => return Err(Unclear("it ends in a backslash")),
                     }
                     self.at += 1;
                 }

@@ -1,9 +1,8 @@
 //! One turn from its prompt to its end: events to the view, questions to the person, signals to the session.
 use std::time::Duration;
 
-use beeuni_agent::{PromptError, PromptOptions};
-use beeuni_daemon::local::{LocalSession, ModelInUse};
-use beeuni_protocol::session::{Event, EventBody, PermissionRequest, QuestionRequest, TurnEnded};
+use beeuni_daemon::local::{HarnessError, LocalSession, ModelInUse};
+use beeuni_protocol::session::{Event, EventBody, PermissionRequest, PromptRequest, QuestionRequest, TurnEnded};
 use beeuni_tools::LogLine;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{HINT, Output, duration_in_words, visible};
 
 /// How often the line at the bottom of the terminal is written anew.
-const TICK: Duration = Duration::from_millis(500);
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 /// The built-in stand-in.
 const REHEARSAL: &str = "beeuni/rehearsal";
@@ -47,22 +46,21 @@ pub(super) enum End {
 
 impl Drive<'_> {
     /// Prompts and follows the turn to its end.
-    pub(super) async fn run(mut self, prompt: &str, options: PromptOptions) -> Result<End, Failure> {
-        let mut events = self.local.session().events(None);
-        let turn = self.local.prompt(prompt, options).map_err(|error| not_taken(&error))?;
+    pub(super) async fn run(mut self, prompt: PromptRequest) -> Result<End, Failure> {
+        let not_followed = |error: &HarnessError| Failure::user("cannot follow the turn").caused_by(error);
+        let mut events = self.local.events(None).await.map_err(|error| not_followed(&error))?;
+        let turn = self.local.prompt(prompt).await.map_err(|error| not_taken(&error))?;
         let mut ticks = tokio::time::interval(TICK);
         loop {
             let cut = tokio::select! {
                 biased;
-                stop = self.watch.next() => self.stop(stop),
+                stop = self.watch.next() => self.stop(stop).await,
                 event = events.next() => {
-                    let event = event.map_err(|error| {
-                        Failure::user("cannot follow the turn").caused_by(&error)
-                    })?;
+                    let event = event.map_err(|error| not_followed(&error))?;
                     let Some(event) = event else {
                         return Err(Failure::internal("the session was closed while a turn ran"));
                     };
-                    if let Some(ended) = ended(&event, turn.turn()) {
+                    if let Some(ended) = ended(&event, &turn.turn) {
                         self.rest_of_logs();
                         self.view.event(self.output, self.follow, &event);
                         return Ok(End::Ended(Box::new(ended.clone())));
@@ -90,10 +88,10 @@ impl Drive<'_> {
         self.rest_of_logs();
         self.view.event(self.output, self.follow, event);
         if self.output.is_closed() && self.watch.stopped.is_none() {
-            return self.stop(Stop::Unread);
+            return self.stop(Stop::Unread).await;
         }
         match &event.body {
-            EventBody::TurnStarted(started) if event.session == self.local.session().id() => {
+            EventBody::TurnStarted(started) if event.session == self.local.id() => {
                 self.tell_model(&started.model);
                 None
             }
@@ -123,46 +121,35 @@ impl Drive<'_> {
     }
 
     async fn permission(&mut self, request: &PermissionRequest) -> Option<Stop> {
-        let waits = self
-            .local
-            .session()
-            .permissions()
-            .iter()
-            .any(|waiting| waiting.id == request.id);
+        let waiting = self.local.permissions().await.unwrap_or_default();
+        let waits = waiting.iter().any(|waiting| waiting.id == request.id);
         let asker = self.asker.as_mut().filter(|_| waits && self.watch.stopped.is_none())?;
         self.view.make_room(self.output);
         match asker.permission(self.output, self.watch, request).await {
-            Asked::Stop(stop) => self.stop(stop),
+            Asked::Stop(stop) => self.stop(stop).await,
             Asked::Answer(answer) => {
-                let replied = self.local.session().reply_permission(&request.id, answer);
+                let replied = self.local.reply(&request.id, answer).await;
                 self.told(replied)
             }
         }
     }
 
     async fn questions(&mut self, request: &QuestionRequest) -> Option<Stop> {
-        let waits = self
-            .local
-            .session()
-            .questions()
-            .iter()
-            .any(|waiting| waiting.id == request.id);
+        let waiting = self.local.questions().await.unwrap_or_default();
+        let waits = waiting.iter().any(|waiting| waiting.id == request.id);
         let asker = self.asker.as_mut().filter(|_| waits && self.watch.stopped.is_none())?;
         self.view.make_room(self.output);
         match asker.questions(self.output, self.watch, request).await {
-            Asked::Stop(stop) => self.stop(stop),
+            Asked::Stop(stop) => self.stop(stop).await,
             Asked::Answer(answer) => {
-                let replied = match answer {
-                    Some(answer) => self.local.session().answer_question(&request.id, answer),
-                    None => self.local.session().reject_question(&request.id),
-                };
+                let replied = self.local.answer(&request.id, answer).await;
                 self.told(replied)
             }
         }
     }
 
     /// An answer that did not arrive was for a turn that ended in this moment; the turn's end says the rest.
-    fn told(&self, replied: Result<(), beeuni_agent::ReplyError>) -> Option<Stop> {
+    fn told(&self, replied: Result<(), HarnessError>) -> Option<Stop> {
         if let Err(error) = replied {
             self.output.warn(&error.to_string());
         }
@@ -170,11 +157,10 @@ impl Drive<'_> {
     }
 
     /// Stops the turn; with the second reason it is not waited for.
-    fn stop(&mut self, why: Stop) -> Option<Stop> {
+    async fn stop(&mut self, why: Stop) -> Option<Stop> {
         if !self.watch.stopping(why) {
             return self.watch.stopped;
         }
-        self.local.session().abort();
         self.view.make_room(self.output);
         match why {
             Stop::Signal(exit) if exit == Exit::signal(2) => {
@@ -189,6 +175,9 @@ impl Drive<'_> {
             }
             Stop::Unread => {}
         }
+        if let Err(error) = self.local.abort().await {
+            self.output.warn(&error.to_string());
+        }
         None
     }
 }
@@ -201,10 +190,9 @@ fn ended<'a>(event: &'a Event, turn: &str) -> Option<&'a TurnEnded> {
     }
 }
 
-fn not_taken(error: &PromptError) -> Failure {
-    let failure = match error {
-        PromptError::Agent(_) | PromptError::Empty => Failure::usage(error.to_string()),
+fn not_taken(error: &HarnessError) -> Failure {
+    match error {
+        HarnessError::Invalid(_) => Failure::usage(error.to_string()),
         _ => Failure::user(error.to_string()),
-    };
-    failure.with_causes_of(error)
+    }
 }

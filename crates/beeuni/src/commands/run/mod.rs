@@ -16,8 +16,10 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use beeuni_agent::OnAsk;
+use beeuni_daemon::HarnessChoice;
 use beeuni_daemon::local::{ControlPlane, LocalOptions};
+use beeuni_manifest::Manifest;
+use beeuni_protocol::session::OnAsk;
 
 use self::place::Continue;
 use self::session::Plan;
@@ -76,15 +78,16 @@ pub(crate) struct Args {
     /// The longest time of the turn
     #[arg(long, value_name = "SECONDS", value_parser = call_input::seconds)]
     timeout: Option<Duration>,
-    /// How many times the model is asked at most, where the agent's file sets no `steps` [default: 500]
+    /// How many times the model is asked at most [default: `steps` in the agent's file, else 500]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     steps: Option<u32>,
     /// Print JSON lines: each event as the daemon sends it, at last { type: "run.ended", outcome, answer, … }
     #[arg(long)]
     json: bool,
-    /// What runs the turn
-    #[arg(long, value_enum, default_value_t = Harness::Experimental)]
-    harness: Harness,
+    /// What runs the turn [default: `harness` in beeuni.yaml where it is written, else experimental, which starts at
+    /// once]
+    #[arg(long, value_enum)]
+    harness: Option<Harness>,
     /// The folder for sessions [default: one for this checkout in ~/.local/state/beeuni]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -103,8 +106,19 @@ enum Unasked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Harness {
+    /// OpenCode
+    Standard,
     /// The agent loop inside this program
     Experimental,
+}
+
+impl From<Harness> for HarnessChoice {
+    fn from(harness: Harness) -> Self {
+        match harness {
+            Harness::Standard => Self::Standard,
+            Harness::Experimental => Self::Experimental,
+        }
+    }
 }
 
 pub(crate) fn run(context: &mut Context, mut args: Args) -> Result<Exit, Failure> {
@@ -116,9 +130,9 @@ pub(crate) fn run(context: &mut Context, mut args: Args) -> Result<Exit, Failure
         access::agent(&manifest, args.agent.as_deref())?;
     }
     let secrets = Secrets::read(&args.secrets)?;
-    let Harness::Experimental = args.harness;
     let prompt = prompt::read(args.prompt.as_deref(), &args.words)?;
-    let options = options(&project, &args, &secrets, &wanted)?;
+    let mut options = options(&project, &args, &secrets, &wanted)?;
+    options.harness = harness(args.harness, &manifest);
     let plan = Plan {
         manifest: &manifest,
         prompt,
@@ -128,7 +142,6 @@ pub(crate) fn run(context: &mut Context, mut args: Args) -> Result<Exit, Failure
         model: args.model,
         secrets,
         timeout: args.timeout,
-        steps_given: args.steps.is_some(),
         json: args.json,
     };
     // The view tells all that a person needs: a log is for those who look for a fault.
@@ -136,6 +149,16 @@ pub(crate) fn run(context: &mut Context, mut args: Args) -> Result<Exit, Failure
         daemon::start_log(context.output.err.colored())?;
     }
     block_on(session::run(options, plan, &mut context.output))
+}
+
+/// What runs the turn. A project that does not say gets the loop in this process: it is there at once, and with no
+/// further program to install, which a single turn at a terminal is better off with than with the daemon's default.
+fn harness(asked: Option<Harness>, manifest: &Manifest) -> HarnessChoice {
+    match asked {
+        Some(harness) => harness.into(),
+        None if manifest.harness_key => manifest.harness.into(),
+        None => HarnessChoice::Experimental,
+    }
 }
 
 /// What happens where a person would be asked.
@@ -195,9 +218,8 @@ fn options(project: &Project, args: &Args, secrets: &Secrets, wanted: &Continue)
     options.agent.clone_from(&args.agent);
     options.runtime_dir = Some(dirs::usable_cache().map_err(|error| folder(&error))?);
     options.output_dir = Some(dirs::output().map_err(|error| folder(&error))?);
-    if let Some(steps) = args.steps {
-        options.settings.steps = steps;
-    }
+    options.steps = args.steps;
+    options.managed = dirs::managed();
     options.control_plane = secrets.api_url.clone().map(|url| ControlPlane {
         url,
         token: secrets.token.clone(),

@@ -4,17 +4,17 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use beeuni_agent::{OnAsk, PromptOptions};
 use beeuni_daemon::local::{LocalOptions, LocalSession, ModelInUse};
-use beeuni_manifest::{Folder, Manifest, read_agent_file};
+use beeuni_manifest::Manifest;
+use beeuni_protocol::session::{OnAsk, PromptRequest};
 use beeuni_tools::{AgentSecrets, Limits, LogLine};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::ask::Asker;
-use super::drive::{Drive, End};
+use super::drive::{Drive, End, TICK};
 use super::follow::Follow;
 use super::outcome;
-use super::view::{Json, Person, Summary, View};
+use super::view::{Json, Person, Starting, Summary, View};
 use super::watch::Watch;
 use crate::commands::daemon;
 use crate::commands::tools::call;
@@ -34,8 +34,6 @@ pub(super) struct Plan<'a> {
     pub(super) secrets: Secrets,
     pub(super) on_ask: OnAsk,
     pub(super) timeout: Option<Duration>,
-    /// Whether there is a `--steps`.
-    pub(super) steps_given: bool,
     pub(super) json: bool,
     /// The command that goes on with the session, up to its id.
     pub(super) again: String,
@@ -57,13 +55,33 @@ pub(super) async fn run(mut options: LocalOptions, plan: Plan<'_>, output: &mut 
         // At the very end nobody listens any more.
         let _ = sender.send(line.clone());
     });
-    let local = tokio::select! {
-        local = LocalSession::start(options) => local.map_err(|error| daemon::failure(&error))?,
-        stop = watch.next() => {
-            output.note(&stop.before_the_turn());
-            return Ok(stop.exit());
+    let mut starting = Starting::new(output, options.harness);
+    let mut ticks = tokio::time::interval(TICK);
+    let local = {
+        let mut start = std::pin::pin!(LocalSession::start(options));
+        loop {
+            tokio::select! {
+                local = &mut start => {
+                    starting.end();
+                    break local.map_err(|error| daemon::failure(&error))?;
+                }
+                stop = watch.next() => {
+                    starting.end();
+                    output.note(&stop.before_the_turn());
+                    return Ok(stop.exit());
+                }
+                _ = ticks.tick() => starting.tick(),
+            }
         }
     };
+    for replaced in local.replaced() {
+        let file = replaced.file.strip_prefix(local.root()).unwrap_or(&replaced.file);
+        output.warn(&format!(
+            "{}: {} takes the place of the hosted tool",
+            replaced.tool,
+            file.display()
+        ));
+    }
     let outcome = with(&local, &plan, output, &mut watch, logs).await;
     if let Ok(Left::Nothing(exit)) = outcome {
         return Ok(exit);
@@ -90,13 +108,13 @@ async fn with(
     logs: UnboundedReceiver<LogLine>,
 ) -> Result<Left, Failure> {
     // A session that goes on keeps its agent, unless that is gone.
-    let last = Some(local.session().state().agent).filter(|agent| plan.manifest.agent(agent).is_some());
+    let last = local.state().await.map(|state| state.agent).ok();
+    let last = last.filter(|agent| plan.manifest.agent(agent).is_some());
     let agent = plan.agent.clone().or(last).unwrap_or_else(|| local.agent());
     local
         .set_secrets(of_agents(plan.manifest, &agent, &plan.secrets))
         .map_err(|error| daemon::failure(&error))?;
     call::warn_of_missing_grants(output, plan.manifest, &agent, &plan.secrets);
-    warn_of_own_limit(output, plan, local, &agent);
     for failed in &local.report().failed {
         let reason = failed.error.lines().next().unwrap_or_default();
         output.warn(&format!("{} did not load: {reason}", failed.tool.name));
@@ -114,19 +132,6 @@ async fn with(
     turn(local, plan, model, output, watch, logs).await
 }
 
-/// The limit in an agent's file is the agent's: the one of the command line is for agents that have none.
-fn warn_of_own_limit(output: &Output, plan: &Plan<'_>, local: &LocalSession, agent: &str) {
-    let (true, Some(agent)) = (plan.steps_given, plan.manifest.agent(agent)) else {
-        return;
-    };
-    if let Some(steps) = read_agent_file(&Folder::new(local.root()), &agent.file).0.steps {
-        output.warn(&format!(
-            "{} sets `steps: {steps}`, and that counts instead of --steps",
-            agent.file
-        ));
-    }
-}
-
 /// Runs the turn and tells how it ended.
 async fn turn(
     local: &LocalSession,
@@ -141,7 +146,7 @@ async fn turn(
     } else {
         Box::new(Person::new(output, std::io::stdout().is_terminal()))
     };
-    let session = local.session().id();
+    let session = local.id();
     let mut follow = Follow::new(session);
     let started = Instant::now();
     let drive = Drive {
@@ -154,13 +159,14 @@ async fn turn(
         asker: (plan.on_ask == OnAsk::Wait).then(Asker::default),
         logs,
     };
-    let prompt = PromptOptions {
+    let prompt = PromptRequest {
+        text: plan.prompt.clone(),
         agent: plan.agent.clone(),
         model: plan.model.clone(),
-        on_ask: plan.on_ask,
+        on_ask: Some(plan.on_ask),
         files: Vec::new(),
     };
-    let end = drive.run(&plan.prompt, prompt).await?;
+    let end = drive.run(prompt).await?;
     let took = started.elapsed();
     let exit = match &end {
         End::Ended(ended) => outcome::exit(ended, watch.stopped),

@@ -28,14 +28,19 @@ impl Live {
 
     /// Shows that `what` has been going on for `time`, with the last that is known of it.
     pub(super) fn show(&mut self, what: &str, time: Duration, detail: Option<&str>) {
-        if !self.terminal {
-            return;
-        }
         let mut text = format!("  {what} {}", duration_in_words(time));
         if let Some(detail) = detail {
             text = format!("{text} · {}", detail.trim());
         }
-        let text = shorten(&visible(&text).replace(['\n', '\t'], " "), columns().saturating_sub(1));
+        self.say(&text);
+    }
+
+    /// Shows `text`.
+    pub(super) fn say(&mut self, text: &str) {
+        if !self.terminal {
+            return;
+        }
+        let text = shorten(&visible(text).replace(['\n', '\t'], " "), columns().saturating_sub(1));
         // Written over: the line begins anew and what was behind its end goes away.
         let _ = write!(std::io::stderr().lock(), "\r{}\x1b[K", self.look.paint(DIM, &text));
         self.shown = true;

@@ -3,10 +3,12 @@ mod call;
 mod json;
 mod live;
 mod person;
+mod starting;
 mod text;
 
 pub(super) use json::{Json, Summary};
 pub(super) use person::Person;
+pub(super) use starting::Starting;
 
 use beeuni_protocol::session::Event;
 use beeuni_tools::LogLine;
