@@ -5,6 +5,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 bun=$(echo "$root"/runtime/node_modules/@oven/bun-*/bin/bun)
 PATH="$root/target/release:$PATH"
 export BEEUNI_BUN=$bun
+# What `beeuni setup` would install is in this project's folder already. Where OpenCode has no package, its chapter says so.
+opencode=$(compgen -G "$root/runtime/node_modules/opencode-*/bin/opencode" | head -1 || true)
+rg=$(compgen -G "$root/runtime/node_modules/@vscode/ripgrep-*/bin/rg" | head -1 || true)
+export BEEUNI_OPENCODE=$opencode BEEUNI_RIPGREP=$rg
 work=$(mktemp -d "${TMPDIR:-/tmp}/beeuni-demo-XXXXXX")
 # Nothing of this demo stays in your home, and the same model answers on every machine.
 export XDG_STATE_HOME=$work/sessions BEEUNI_MODEL=beeuni/rehearsal
@@ -75,6 +79,14 @@ printf '%sThe conversation is kept, and goes on. In a pipe the answer alone is o
 printf "%s\$ beeuni run --continue --prompt 'Call the lookup_order tool once with id A-1041 and print its output.' 2>/dev/null | head -3%s\n" "$bold" "$plain"
 beeuni run --continue --prompt "${prompt/A-1042/A-1041}" 2>/dev/null >"$work/answer"
 head -3 "$work/answer" | sed 's/^/  /'
+
+chapter "The same tool on the other harness" "The experimental harness above is a loop inside beeuni. The standard one is OpenCode: the same
+module, with the same name, arguments and output; models still come through Beeuni."
+if [ -n "$opencode" ]; then
+  run beeuni run --harness standard --prompt "$prompt"
+else
+  printf '%sOpenCode has no package for this machine (%s): this chapter is left out.%s\n' "$dim" "$(uname -sm)" "$plain"
+fi
 
 chapter "The daemon" "One per session: it hosts the tools behind HTTP, each agent's list decides who may call them,
 and its agent takes prompts."
