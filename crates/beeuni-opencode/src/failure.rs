@@ -68,7 +68,17 @@ pub(crate) fn of_retry(message: &str) -> TurnError {
         "rate_limited"
     } else if says(&["timeout", "timed out"]) {
         "timed_out"
-    } else if says(&["overloaded", "unavailable", "50", "server error", "connect", "fetch"]) {
+    } else if says(&[
+        "overloaded",
+        "unavailable",
+        "500",
+        "502",
+        "503",
+        "504",
+        "server error",
+        "connect",
+        "fetch",
+    ]) {
         "unavailable"
     } else {
         "provider"

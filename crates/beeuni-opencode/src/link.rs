@@ -26,6 +26,9 @@ pub(crate) struct Link {
     /// How often it died in a row.
     pub(crate) deaths: u32,
     started: Option<Instant>,
+    /// What is given now was written and OpenCode has not taken it in: that failed, or was cut off. Its files are up to
+    /// date, so that nothing else would tell.
+    unsettled: bool,
 }
 
 /// A running OpenCode.
@@ -74,6 +77,7 @@ impl Link {
             up: None,
             deaths: 0,
             started: None,
+            unsettled: false,
         }
     }
 
@@ -116,11 +120,16 @@ impl Inner {
             tracing::error!("OpenCode ended by itself: {ended}");
             link.died();
         }
+        if link.unsettled
+            && let Some(up) = link.up.take()
+        {
+            up.server.stop(Duration::from_secs(2)).await;
+        }
         if link.up.is_none() {
             self.flow().health = Health::Starting;
             link.started = Some(Instant::now());
             match self.start(&link.given).await {
-                Ok(up) => link.up = Some(up),
+                Ok(up) => (link.up, link.unsettled) = (Some(up), false),
                 Err(error) => {
                     link.deaths += 1;
                     let mut flow = self.flow();
@@ -196,28 +205,27 @@ impl Inner {
         Ok(carrier)
     }
 
-    /// Makes what is given now count. Only between turns.
+    /// Makes what is given now count. Only between turns. Where this fails or is cut off, OpenCode is started anew for
+    /// the next turn.
     pub(crate) async fn apply(self: &Arc<Self>, link: &mut Link) -> Result<(), LinkError> {
-        let Some(up) = &mut link.up else {
+        let Some(up) = link.up.as_mut().filter(|_| !link.unsettled) else {
             return self.connect(link).await.map(drop);
         };
+        link.unsettled = true;
         match up.server.update(&link.given).await.map_err(LinkError::Start)? {
-            Change::Nothing => Ok(()),
+            Change::Nothing => {}
             Change::Dispose => {
                 up.server.dispose().await.map_err(LinkError::Start)?;
                 // A stream that was there may not have noticed, and stay silent for ever.
                 let mut events = up.client.events();
                 let begun = tokio::time::timeout(STREAM, events.begun_after(0)).await;
                 up.events = events;
-                begun.map_err(|_| LinkError::Stream)
+                begun.map_err(|_| LinkError::Stream)?;
             }
-            Change::Restart => {
-                if let Some(up) = link.up.take() {
-                    up.server.stop(Duration::from_secs(2)).await;
-                }
-                self.connect(link).await.map(drop)
-            }
+            Change::Restart => return self.connect(link).await.map(drop),
         }
+        link.unsettled = false;
+        Ok(())
     }
 }
 

@@ -98,15 +98,16 @@ impl OpenCode {
             notices.push(reason.clone());
         }
         if let Some(server) = &flow.server {
+            let checkout = &self.0.config.checkout;
             notices.extend(server.overridden().into_iter().map(|tool| {
-                let file = tool.file.display();
+                let file = tool.file.strip_prefix(checkout).unwrap_or(&tool.file).display();
                 format!(
                     "{} of {file} takes the place of the hosted tool of that name",
                     tool.name
                 )
             }));
             notices.extend(server.left_out().into_iter().map(|left| {
-                let file = left.file.display();
+                let file = left.file.strip_prefix(checkout).unwrap_or(&left.file).display();
                 format!("{file} is left out: {}", left.reason)
             }));
         }

@@ -63,10 +63,11 @@ impl Inner {
     }
 }
 
-/// Waits for the end of a server that others may have dropped.
+/// Waits for the end of a server that others may have dropped. To hold it meanwhile would keep its process alive when
+/// nobody else does.
 async fn ended(server: &Weak<Server>) -> Option<Ended> {
-    let server = server.upgrade()?;
-    Some(server.ended().await)
+    let end = server.upgrade()?.end();
+    Some(end.await)
 }
 
 /// How long to wait before the next start.

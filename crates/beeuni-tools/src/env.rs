@@ -61,7 +61,7 @@ fn sandbox_env_of(all: impl Iterator<Item = (String, String)>, pass: &[String]) 
 const THIS_MACHINE: [&str; 3] = ["127.0.0.1", "localhost", "::1"];
 
 /// Where `env` names a proxy, keeps the addresses of this machine away from it.
-pub(crate) fn exempt_this_machine(env: &mut BTreeMap<String, String>) {
+pub fn exempt_this_machine(env: &mut BTreeMap<String, String>) {
     let is_proxy = |name: &String| {
         let name = name.to_ascii_lowercase();
         matches!(name.as_str(), "http_proxy" | "https_proxy" | "all_proxy")

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub use beeuni_manifest::{SelectedTool, ToolKind, ToolSource};
 
-pub use env::{BunMissing, find_bun, sandbox_env};
+pub use env::{BunMissing, exempt_this_machine, find_bun, sandbox_env};
 pub use guard::guard_main;
 pub use host::ToolHost;
 pub use output::{MAX_OUTPUT_BYTES, MAX_OUTPUT_LINES};

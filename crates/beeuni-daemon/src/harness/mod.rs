@@ -146,7 +146,7 @@ pub(crate) struct BridgedCall<'a> {
 pub(crate) struct HarnessStatus {
     /// Its name, as `--harness` takes it.
     pub(crate) id: &'static str,
-    /// `off`, `starting`, `idle`, `running`, `reloading` or `stopping`.
+    /// `off`, `starting`, `idle`, `running`, `reloading`, `stopping` or `failed`.
     pub(crate) state: &'static str,
     /// Whether it takes prompts.
     pub(crate) ready: bool,

@@ -18,7 +18,7 @@ use super::{LocalOptions, RouterServer};
 use crate::bridge::{Bridge, BridgePort};
 use crate::config::HarnessChoice;
 use crate::error::DaemonError;
-use crate::harness::{self, EventSource, HarnessError, HarnessPlace, Replaced};
+use crate::harness::{self, EventSource, HarnessError, HarnessPlace};
 use crate::identifier::{is_session_id, random_key, random_uuid};
 use crate::web::WebAccess;
 
@@ -250,10 +250,11 @@ impl LocalSession {
         self.core.hosting.host.report()
     }
 
-    /// The hosted tools in whose place the standard harness has one of the project's own (O1).
+    /// What a person should know about the harness, one line each: which hosted tools the project replaces (O1), which
+    /// files of its folder were left out and why.
     #[must_use]
-    pub fn replaced(&self) -> Vec<Replaced> {
-        self.core.harness.replaced()
+    pub fn notices(&self) -> Vec<String> {
+        self.core.harness.notices()
     }
 
     /// The model that answers the next prompt to `agent` (`None`: the session's agent) that names none itself.

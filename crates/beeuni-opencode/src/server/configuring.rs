@@ -81,9 +81,12 @@ impl Configuration {
         running: &Running,
     ) -> Result<Change, StartError> {
         let imported = self.project.code.clone();
+        let hosted = self.tools.clone();
         let (shown, other) = self.write(place, layout, given).await?;
-        if shown {
+        if shown || (self.tools != hosted && self.project.plugins().next().is_some()) {
+            // Which hosted tools plugins define, too, shows only while OpenCode is offered all of them.
             self.from_plugins.clear();
+            self.write_session(place, layout, given)?;
             self.settle(place, layout, given, running).await?;
             self.write(place, layout, given).await?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use beeuni_tools::SecretValue;
+use beeuni_tools::{SecretValue, exempt_this_machine};
 
 use super::Place;
 use super::layout::Layout;
@@ -85,10 +85,6 @@ pub(super) fn of_modules(place: &Place, layout: &Layout) -> BTreeMap<String, Str
         env.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
     // The daemon is on this machine, whatever proxy there is.
-    for name in ["NO_PROXY", "no_proxy"] {
-        let given = place.env.get("NO_PROXY").or_else(|| place.env.get("no_proxy"));
-        let given = given.map(|list| format!("{list},")).unwrap_or_default();
-        env.insert(name.to_owned(), format!("{given}127.0.0.1,localhost,::1"));
-    }
+    exempt_this_machine(&mut env);
     env
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use beeuni_tools::{SecretValue, command_guard};
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 use tokio::sync::watch;
@@ -27,6 +27,8 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// How many of the last lines are kept for error texts, and how long each may be.
 const KEPT_LINES: usize = 12;
 const LONGEST_LINE: usize = 500;
+/// How much of a line without an end is read at once, in bytes.
+const MOST_AT_ONCE: u64 = 256 * 1024;
 /// What OpenCode prints when it takes requests: one sent earlier is never answered.
 const LISTENING: &str = "opencode server listening on ";
 
@@ -111,11 +113,18 @@ impl Process {
 
     /// Waits for its end.
     pub(super) async fn ended(&self) -> Ended {
+        self.end().await
+    }
+
+    /// The same, without holding the process.
+    pub(super) fn end(&self) -> impl Future<Output = Ended> + Send + use<> {
         let mut ended = self.ended.clone();
-        match ended.wait_for(Option::is_some).await {
-            Ok(ended) => ended.clone().unwrap_or_default(),
-            // The task that watches it is gone, and with it the runtime.
-            Err(_) => Ended::default(),
+        async move {
+            match ended.wait_for(Option::is_some).await {
+                Ok(ended) => ended.clone().unwrap_or_default(),
+                // The task that watches it is gone, and with it the runtime.
+                Err(_) => Ended::default(),
+            }
         }
     }
 
@@ -190,7 +199,7 @@ async fn listen(
 ) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
-    while let Ok(1..) = stream.read_until(b'\n', &mut line).await {
+    while let Ok(1..) = (&mut stream).take(MOST_AT_ONCE).read_until(b'\n', &mut line).await {
         let mut text = String::from_utf8_lossy(&line).trim_end().to_owned();
         line.clear();
         for secret in secrets.iter() {

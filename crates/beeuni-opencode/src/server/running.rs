@@ -166,6 +166,11 @@ impl Server {
         self.running.process.ended().await
     }
 
+    /// The same, without holding the server.
+    pub(crate) fn end(&self) -> impl Future<Output = Ended> + Send + use<> {
+        self.running.process.end()
+    }
+
     /// Ends the process: SIGTERM, and SIGKILL for what is left after `grace`. Returns when all is gone.
     pub async fn stop(&self, grace: Duration) {
         self.running.process.stop(grace).await;
@@ -180,7 +185,7 @@ impl Server {
             tracing::debug!("[tools] {name}: the one in {file} takes the place of the hosted one on this harness");
         }
         for file in left_out.iter().filter(|file| !known.1.contains(file)) {
-            tracing::warn!("[opencode] {} is left out: {}", file.file.display(), file.reason);
+            tracing::debug!("[opencode] {} is left out: {}", file.file.display(), file.reason);
         }
         *known = (overridden, left_out);
     }

@@ -69,8 +69,17 @@ async fn whole(inner: &Arc<Inner>, link: &mut Link, wanted: &mut Wanted) {
         end(inner, &without_work(&wanted.turn, closing), None);
         return;
     }
-    let Some(up) = link.up.as_mut() else { return };
-    let died = Work::new(inner, up, wanted).run().await;
+    let begun = match link.up.as_mut() {
+        Some(up) => begin(inner, up, wanted).await.map(|()| up),
+        None => Err(not_running()),
+    };
+    let died = match begun {
+        Ok(up) => Work::new(inner, up, wanted).run().await,
+        Err(closing) => {
+            end(inner, &without_work(&wanted.turn, closing), None);
+            return;
+        }
+    };
     // What died is left as it is for whoever watches it: they wait for the link, and start it again.
     if !died {
         link.works();
@@ -96,7 +105,7 @@ async fn prepare(inner: &Arc<Inner>, link: &mut Link, wanted: &Wanted) -> Result
         .await
         .map_err(|error| failed(turn_error(HARNESS, error.to_string())))?;
     let Some(up) = link.up.as_mut() else {
-        return Err(failed(turn_error(HARNESS, "OpenCode does not run")));
+        return Err(not_running());
     };
     let steps = actor.agent.steps.unwrap_or(inner.config.settings.steps);
     let hosted = inner.hosted();
@@ -129,10 +138,34 @@ async fn prepare(inner: &Arc<Inner>, link: &mut Link, wanted: &Wanted) -> Result
         .map_err(|error| match error {
             earlier::Untold::Client(error) => failed(turn_error(HARNESS, told(&error))),
             earlier::Untold::Store(error) => failed(store_error(&error)),
-        })?;
-    post(up, &wanted.agent, &model, &wanted.prompt)
-        .await
-        .map_err(|error| failed(turn_error(HARNESS, told(&error))))
+        })
+}
+
+/// Gives OpenCode the first word. A stop does not cut this off: OpenCode may have the word by then, and would work on it
+/// with nobody to watch.
+async fn begin(inner: &Inner, up: &mut Up, wanted: &Wanted) -> Result<(), Closing> {
+    let model = inner.flow().running.as_ref().and_then(|running| running.model.clone());
+    let (client, session) = (up.client.clone(), up.carrier.session.clone());
+    let stopped = async {
+        wanted.stop.cancelled().await;
+        tokio::time::sleep(inner.config.settings.stop_grace).await;
+    };
+    let model = model.unwrap_or_default();
+    let closing = tokio::select! {
+        biased;
+        posted = post(up, &wanted.agent, &model, &wanted.prompt) => match posted {
+            Ok(()) => return Ok(()),
+            Err(error) => Closing::failed(turn_error(HARNESS, told(&error)), "the turn failed"),
+        },
+        () = stopped => Closing::stopped(TurnOutcome::Aborted, None),
+    };
+    // It may have heard all the same.
+    tokio::spawn(async move {
+        if let Err(error) = client.abort(&session).await {
+            tracing::warn!("{}", told(&error));
+        }
+    });
+    Err(closing)
 }
 
 /// Makes sure that OpenCode runs, knows the model, and does nothing.
@@ -179,6 +212,10 @@ async fn post(up: &mut Up, agent: &str, model: &str, prompt: &Steer) -> Result<(
     up.client.prompt(&up.carrier.session, &said).await?;
     up.known.insert(prompt.message.clone());
     Ok(())
+}
+
+fn not_running() -> Closing {
+    Closing::failed(turn_error(HARNESS, "OpenCode does not run"), "the turn failed")
 }
 
 /// The end of a turn that did not come to its work.

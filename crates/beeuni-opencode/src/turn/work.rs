@@ -124,7 +124,9 @@ impl<'a> Work<'a> {
         if let Some((closing, _)) = &self.stopping {
             return Ok(Next::Died(closing.clone()));
         }
-        let error = turn_error(HARNESS, format!("OpenCode ended in the middle of the turn: {ended}"));
+        // What it printed last may hold anything.
+        let printed = (self.inner.config.redact)(ended.to_string());
+        let error = turn_error(HARNESS, format!("OpenCode ended in the middle of the turn: {printed}"));
         Ok(Next::Died(Closing::failed(error, "OpenCode ended")))
     }
 

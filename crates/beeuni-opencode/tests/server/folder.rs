@@ -261,6 +261,36 @@ async fn what_opencode_would_choke_on_is_left_out_with_the_reason() {
 }
 
 #[tokio::test]
+async fn o1_a_tool_of_a_plugin_wins_over_a_hosted_one_that_comes_later_and_after_every_change() {
+    let mut rig = Rig::new().await;
+    let write = |rig: &Rig, path: &str, text: &str| rig.write(&format!("{FOLDER}/{path}"), text);
+    write(
+        &rig,
+        "plugins/own.ts",
+        "export const Own = async () => ({ tool: { lookup_order: { description: 'x', args: {}, async execute() { return 'by the plugin' } } } })",
+    );
+    // As in a session: OpenCode starts while the tools are still loading.
+    let tools = std::mem::take(&mut rig.given.tools);
+    let running = rig.start().await;
+    assert_eq!(running.server.overridden(), []);
+    rig.given.tools = tools;
+    for change in ["the hosted tool comes", "something else changes"] {
+        assert_eq!(
+            running.server.update(&rig.given).await.unwrap(),
+            Change::Dispose,
+            "{change}"
+        );
+        running.server.dispose().await.unwrap();
+        let overridden = running.server.overridden();
+        assert_eq!(overridden.len(), 1, "{change}: {overridden:?}");
+        let said = outcomes(&running.prompt("beeuni", &[call("lookup_order", &json!({}))]).await);
+        assert_eq!(said["lookup_order"], "completed: by the plugin", "{change}");
+        write(&rig, "command/greet.md", "---\ndescription: Greets.\n---\nGreet.\n");
+    }
+    running.server.stop(Duration::from_secs(5)).await;
+}
+
+#[tokio::test]
 async fn a_changed_folder_asks_for_what_it_needs() {
     let rig = Rig::new().await;
     rig.answers("lookup_order", Answer::json(200, &json!({"output": "hosted"})));

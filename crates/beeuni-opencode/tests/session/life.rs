@@ -6,10 +6,10 @@ use beeuni_protocol::session::{EventBody, Finish, ToolStatus, TurnOutcome};
 
 use crate::desk::*;
 
-/// Kills OpenCode's process, as the kernel might.
-fn kill(desk: &Desk) {
+/// OpenCode's processes for this desk.
+fn processes(desk: &Desk) -> Vec<rustix::process::Pid> {
     let folder = desk.root().join("opencode");
-    let mut killed = 0;
+    let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
             continue;
@@ -20,12 +20,18 @@ fn kill(desk: &Desk) {
         let is_guard = command.split(|byte| *byte == 0).any(|word| word == b"tool-guard");
         let is_ours = String::from_utf8_lossy(&environment).contains(&folder.display().to_string());
         if is_serve && is_ours && !is_guard {
-            let pid = rustix::process::Pid::from_raw(pid).unwrap();
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-            killed += 1;
+            found.push(rustix::process::Pid::from_raw(pid).unwrap());
         }
     }
-    assert_eq!(killed, 1, "OpenCode's process was not found");
+    found
+}
+
+/// Kills OpenCode's process, as the kernel might.
+fn kill(desk: &Desk) {
+    let [pid] = processes(desk)[..] else {
+        panic!("OpenCode's process was not found");
+    };
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test]
@@ -97,6 +103,11 @@ async fn an_opencode_without_its_store_is_told_what_was_said_and_only_once() {
 #[tokio::test]
 async fn a_turn_in_which_opencode_dies_fails_clearly_and_the_next_prompt_works() {
     let desk = desk().await;
+    // What it printed last is told, without secrets.
+    desk.write(
+        "harnesses/opencode/plugins/loud.ts",
+        "export const Loud = async () => { console.error('loud: s3cr3t-value'); return {} }\n",
+    );
     desk.tools.add("wait", |_| async {
         tokio::time::sleep(Duration::from_secs(600)).await;
         Ok(String::new())
@@ -119,6 +130,7 @@ async fn a_turn_in_which_opencode_dies_fails_clearly_and_the_next_prompt_works()
             .starts_with("OpenCode ended in the middle of the turn: it was ended by signal 9"),
         "{error:?}"
     );
+    assert!(error.message.contains("loud: [redacted]"), "{error:?}");
     let call = open.calls().pop().unwrap();
     assert_eq!(call.status, ToolStatus::Interrupted);
     assert!(
@@ -247,6 +259,45 @@ async fn a_reload_changes_tools_and_agents_from_the_next_turn_on() {
     };
     assert_eq!(open.event("the reload", told).await, ["new_tool"]);
     open.close().await;
+}
+
+#[tokio::test]
+async fn a_reload_that_fails_counts_from_the_next_prompt_on() {
+    let mut desk = desk().await;
+    desk.tools.echo("old_tool");
+    desk.setup.tools = vec![selected("old_tool")];
+    let open = desk.open().await;
+    // Nothing can be written there.
+    let written = desk.root().join("opencode/plugin/session.json");
+    std::fs::remove_file(&written).unwrap();
+    std::fs::create_dir(&written).unwrap();
+    desk.tools.echo("new_tool");
+    let mut setup = desk.setup.clone();
+    setup.tools = vec![selected("new_tool")];
+    let error = open.opencode.reload(setup).await.unwrap_err().to_string();
+    assert!(error.contains("session.json"), "{error}");
+    std::fs::remove_dir(&written).unwrap();
+    desk.server
+        .push(Answer::tool_calls(&[("call_1", "new_tool", r#"{"a":1}"#)]))
+        .push(Answer::text("Done."));
+    let ended = open.say("Go").await;
+    assert_eq!(ended.outcome, TurnOutcome::Done, "{ended:?}");
+    assert_eq!(open.calls()[0].output.as_deref(), Some(r#"{"a":1}"#));
+    let body = desk.bodies()[0]["tools"].to_string();
+    assert!(
+        body.contains("\"new_tool\"") && !body.contains("\"old_tool\""),
+        "{body}"
+    );
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_dropped_leaves_no_process() {
+    let desk = desk().await;
+    let open = desk.open().await;
+    assert_eq!(processes(&desk).len(), 1);
+    drop(open);
+    until("OpenCode is gone", || processes(&desk).is_empty()).await;
 }
 
 #[tokio::test]

@@ -150,3 +150,29 @@ async fn closing_stops_the_turn_and_ends_the_streams() {
     let refused = open.opencode.prompt(ID, said("x")).await.unwrap_err().to_string();
     assert!(refused.contains("closed"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_stop_while_opencode_is_being_told_leaves_nothing_at_work() {
+    let desk = desk().await;
+    let open = desk.open().await;
+    // The first word is on its way to OpenCode for some milliseconds, somewhere in here.
+    for delay in [16, 22, 28] {
+        let gate = beeuni_gateway::testing::Gate::closed();
+        let command = format!(r#"{{"command":"touch after-{delay}","description":"x"}}"#);
+        let answer = Answer::tool_calls(&[("call_1", "bash", &command)]).hold(&gate);
+        desk.server.on("/v1/chat/completions", answer);
+        let turn = open.prompt(said("Go")).await.turn;
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        open.opencode.abort(ID).await.unwrap();
+        assert_eq!(open.ended(&turn).await.outcome, TurnOutcome::Aborted);
+        gate.open();
+        // What must not happen can only be waited for: a command would have run long before.
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        let file = desk.project().join(format!("after-{delay}"));
+        assert!(
+            !file.exists(),
+            "a command ran after the stop, {delay} ms after the prompt"
+        );
+    }
+    open.close().await;
+}

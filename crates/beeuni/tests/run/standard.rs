@@ -101,6 +101,25 @@ fn the_manifest_says_which_harness_where_it_says_one() {
 }
 
 #[test]
+fn what_the_projects_own_folder_replaces_or_cannot_load_is_told() {
+    let run = Run::new("return 'hosted'");
+    let own = "export default { description: 'Own.', args: {}, async execute() { return 'of the folder' } }\n";
+    run.shell.write("harnesses/opencode/tools/probe.js", own);
+    run.shell
+        .write("harnesses/opencode/tools/broken.js", "throw new Error('not today')\n");
+    run.calls("probe", &json!({})).says("Done.");
+    let ran = run.run(&["--harness", "standard", "Go"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    for part in [
+        "probe of harnesses/opencode/tools/probe.js takes the place of the hosted tool of that name",
+        "harnesses/opencode/tools/broken.js is left out: not today",
+        "of the folder",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {ran}");
+    }
+}
+
+#[test]
 fn a_session_goes_on_with_either_harness() {
     let run = Run::new("return 'ok'");
     for text in ["One.", "Two.", "Three.", "Four."] {

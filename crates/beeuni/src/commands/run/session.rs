@@ -74,13 +74,8 @@ pub(super) async fn run(mut options: LocalOptions, plan: Plan<'_>, output: &mut 
             }
         }
     };
-    for replaced in local.replaced() {
-        let file = replaced.file.strip_prefix(local.root()).unwrap_or(&replaced.file);
-        output.warn(&format!(
-            "{}: {} takes the place of the hosted tool",
-            replaced.tool,
-            file.display()
-        ));
+    for notice in local.notices() {
+        output.warn(&notice);
     }
     let outcome = with(&local, &plan, output, &mut watch, logs).await;
     if let Ok(Left::Nothing(exit)) = outcome {
