@@ -10,10 +10,14 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::model::until;
 
+/// How long a terminal that is still open shows nothing new before nothing more is expected.
+const QUIET: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// A program whose standard input, output and error are one terminal.
 pub(crate) struct Terminal {
     keyboard: File,
     screen: Arc<Mutex<String>>,
+    reader: std::thread::JoinHandle<()>,
     pub(crate) child: Child,
 }
 
@@ -38,7 +42,7 @@ impl Terminal {
         let keyboard = File::from(master);
         let screen = Arc::new(Mutex::new(String::new()));
         let (mut reader, seen) = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let mut buffer = [0; 4096];
             // Reading fails when the last program on the terminal has ended.
@@ -50,6 +54,7 @@ impl Terminal {
         Self {
             keyboard,
             screen,
+            reader,
             child,
         }
     }
@@ -79,16 +84,15 @@ impl Terminal {
     /// Waits for the program's end: its exit code and what was written.
     pub(crate) fn end(mut self) -> (i32, String) {
         let status = until("the program's end", || self.child.try_wait().unwrap());
-        // What was written last may still be on its way.
-        let mut before = None;
+        // What was written last may still be on its way: to the end of the terminal, or until it has been quiet for long,
+        // where a program that is about to end holds it.
+        let mut last = (self.screen(), std::time::Instant::now());
         let screen = until("a quiet terminal", || {
-            let now = Some(self.screen());
-            if now == before {
-                now
-            } else {
-                before = now;
-                None
+            let now = self.screen();
+            if now != last.0 {
+                last = (now, std::time::Instant::now());
             }
+            (self.reader.is_finished() || last.1.elapsed() > QUIET).then(|| self.screen())
         });
         (status.code().unwrap(), screen)
     }
