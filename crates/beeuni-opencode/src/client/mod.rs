@@ -15,6 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::server::{loopback, percent_encoded};
+
 pub(crate) use happening::Happening;
 #[cfg(test)]
 pub(crate) use happening::happening;
@@ -144,18 +146,9 @@ impl Client {
         answer: Duration,
     ) -> Result<Self, ClientError> {
         let setup = |error: Box<dyn std::error::Error + Send + Sync>| ClientError::Setup(error);
-        // The library wants one, though no https address is ever opened.
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| setup(error.into()))?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .no_proxy()
+        let http = loopback::builder()
+            .map_err(setup)?
             .connect_timeout(Duration::from_secs(5))
-            .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| setup(error.into()))?;
         Ok(Self {
@@ -171,7 +164,7 @@ impl Client {
         self.http
             .request(method, format!("{}{path}", self.url))
             .basic_auth(USER, Some(self.password.expose()))
-            .header("x-opencode-directory", encoded(&self.directory))
+            .header("x-opencode-directory", percent_encoded(Path::new(&*self.directory)))
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<String, ClientError> {
@@ -314,17 +307,4 @@ impl Client {
     pub(crate) fn events(&self) -> Events {
         Events::open(self.clone())
     }
-}
-
-/// A path as a header's value: OpenCode decodes it.
-fn encoded(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }

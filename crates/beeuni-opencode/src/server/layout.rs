@@ -116,7 +116,7 @@ pub(super) fn file_url(path: &Path) -> String {
 }
 
 /// A path as it stands in a URL.
-pub(super) fn percent_encoded(path: &Path) -> String {
+pub(crate) fn percent_encoded(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let mut encoded = String::new();
     for byte in path.as_os_str().as_bytes() {

@@ -7,7 +7,7 @@ mod environment;
 mod files;
 mod layout;
 mod listing;
-mod loopback;
+pub(crate) mod loopback;
 mod making;
 mod models;
 mod paths;
@@ -32,6 +32,7 @@ use beeuni_tools::SecretValue;
 use serde_json::value::RawValue;
 
 pub use binaries::{BinaryMissing, find_opencode, find_ripgrep};
+pub(crate) use layout::percent_encoded;
 pub use loopback::client as loopback_client;
 pub use running::Server;
 

@@ -5,34 +5,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Project, Talk, offered};
 
-/// The harness tools of each harness for an agent that may use everything.
-const ALL: [&[&str]; 2] = [
-    &[
-        "bash",
-        "read",
-        "write",
-        "edit",
-        "glob",
-        "grep",
-        "webfetch",
-        "todowrite",
-        "question",
-        "skill",
-        "task",
-    ],
-    &[
-        "bash",
-        "read",
-        "write",
-        "edit",
-        "glob",
-        "grep",
-        "webfetch",
-        "todowrite",
-        "question",
-        "skill",
-        "task",
-    ],
+/// The harness tools, on either harness, for an agent that may use everything.
+const ALL: &[&str] = &[
+    "bash",
+    "read",
+    "write",
+    "edit",
+    "glob",
+    "grep",
+    "webfetch",
+    "todowrite",
+    "question",
+    "skill",
+    "task",
 ];
 
 /// The hosted tools of the project.
@@ -143,7 +128,7 @@ fn offers(harness: &str, column: usize) {
         match &form.harness[column] {
             Only(names) => wanted.extend(set(names.iter().copied())),
             AllBut(names) => {
-                let left = ALL[column].iter().filter(|name| !names.contains(name));
+                let left = ALL.iter().filter(|name| !names.contains(name));
                 wanted.extend(set(left.copied()));
             }
         }
