@@ -86,6 +86,11 @@ pub(crate) fn of_retry(message: &str) -> TurnError {
     turn_error(kind, first_line(message))
 }
 
+/// Whether OpenCode only says that a stop caught it before it had turned to a prompt.
+pub(crate) fn is_interruption(error: &ErrorInfo) -> bool {
+    error.data.message.contains("All fibers interrupted without error")
+}
+
 /// Whether the provider held the answer back.
 pub(crate) fn is_filter(error: &ErrorInfo) -> bool {
     error.name == "ContentFilterError"

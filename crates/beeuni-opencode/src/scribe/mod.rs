@@ -138,7 +138,10 @@ impl Scribe {
                 session: Some(session),
                 error,
             } => {
-                self.failed(session, failure::of_error(error));
+                // It may come late, into the turn after the one that was stopped.
+                if !failure::is_interruption(error) {
+                    self.failed(session, failure::of_error(error));
+                }
                 Ok(())
             }
             _ => Ok(()),

@@ -155,6 +155,8 @@ async fn begin(inner: &Inner, up: &mut Up, wanted: &Wanted) -> Result<(), Closin
         biased;
         posted = post(up, &wanted.agent, &model, &wanted.prompt) => match posted {
             Ok(()) => return Ok(()),
+            // A stop makes OpenCode drop what it was being told, and say so as an error.
+            Err(_) if wanted.stop.is_cancelled() => Closing::stopped(TurnOutcome::Aborted, None),
             Err(error) => Closing::failed(turn_error(HARNESS, told(&error)), "the turn failed"),
         },
         () = stopped => Closing::stopped(TurnOutcome::Aborted, None),

@@ -185,6 +185,10 @@ impl<'a> Work<'a> {
             (true, _) => None,
             (false, since) => Some(since.unwrap_or(now)),
         };
+        // What OpenCode says after a stop is no failure of the turn.
+        if self.stopping.is_none() && self.wanted.stop.is_cancelled() {
+            self.stop(Closing::stopped(TurnOutcome::Aborted, None));
+        }
         if let Some((closing, deadline)) = &self.stopping {
             let settled =
                 self.told_to_stop && self.begun && !busy && self.with(|scribe| scribe.unfinished().is_empty());

@@ -102,7 +102,8 @@ async fn a_stop_takes_waiting_requests_back() {
     until("both wait", || open.opencode.permissions(ID).unwrap().len() == 2).await;
     assert_eq!(open.opencode.state(ID).unwrap().waiting, 2);
     open.opencode.abort(ID).await.unwrap();
-    assert_eq!(open.ended(&turn).await.outcome, TurnOutcome::Aborted);
+    let ended = open.ended(&turn).await;
+    assert_eq!(ended.outcome, TurnOutcome::Aborted, "{:?}", ended.error);
     until("none waits", || open.opencode.permissions(ID).unwrap().is_empty()).await;
     assert!(desk.tools.names_called().is_empty());
     for call in open.calls() {
@@ -120,7 +121,8 @@ async fn a_stop_before_the_first_answer_ends_the_turn_too() {
         .push(Answer::text("Too late").hold(&beeuni_gateway::testing::Gate::closed()));
     let turn = open.prompt(said("Go")).await.turn;
     open.opencode.abort(ID).await.unwrap();
-    assert_eq!(open.ended(&turn).await.outcome, TurnOutcome::Aborted);
+    let ended = open.ended(&turn).await;
+    assert_eq!(ended.outcome, TurnOutcome::Aborted, "{:?}", ended.error);
     desk.server.on("/v1/chat/completions", Answer::text("In time."));
     assert_eq!(open.say("Again").await.outcome, TurnOutcome::Done);
     assert_eq!(open.last_text(), "In time.");
@@ -164,7 +166,8 @@ async fn a_stop_while_opencode_is_being_told_leaves_nothing_at_work() {
         let turn = open.prompt(said("Go")).await.turn;
         tokio::time::sleep(Duration::from_millis(delay)).await;
         open.opencode.abort(ID).await.unwrap();
-        assert_eq!(open.ended(&turn).await.outcome, TurnOutcome::Aborted);
+        let ended = open.ended(&turn).await;
+        assert_eq!(ended.outcome, TurnOutcome::Aborted, "{:?}", ended.error);
         gate.open();
         // What must not happen can only be waited for: a command would have run long before.
         tokio::time::sleep(Duration::from_millis(600)).await;
